@@ -1,0 +1,1 @@
+"""Laboratory for revisited Transformer blocks: routings, matched training and analysis."""

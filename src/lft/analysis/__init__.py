@@ -1,0 +1,28 @@
+"""From run folders to tables, figures and paired differences; needs neither torch nor the training code."""
+
+from lft.analysis.console import print_pairs, print_runs
+from lft.analysis.figures import ROUTING_COLOURS, loss_against, routing_colour
+from lft.analysis.notebook import execute, runs_location
+from lft.analysis.pairs import paired_differences, pairs_table
+from lft.analysis.records import RunRecord, read_records
+from lft.analysis.request import answer, choose, parse_request
+from lft.analysis.tables import curves_table, runs_table
+
+__all__ = [
+    "ROUTING_COLOURS",
+    "RunRecord",
+    "answer",
+    "choose",
+    "curves_table",
+    "execute",
+    "loss_against",
+    "paired_differences",
+    "pairs_table",
+    "parse_request",
+    "print_pairs",
+    "print_runs",
+    "read_records",
+    "routing_colour",
+    "runs_location",
+    "runs_table",
+]

@@ -1,0 +1,156 @@
+"""Figures of runs: one fixed colour for each routing, one panel for each scale."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from lft.analysis.records import routing_order
+from lft.errors import RequestError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart with every common colour blindness. Black is the yardstick. Yellow
+# is darkened to be seen on white; anchors are grey: they answer another question than the shared arms.
+ROUTING_COLOURS = {
+    "standard": "#000000",
+    "lft": "#D55E00",
+    "loop": "#0072B2",
+    "repeat": "#009E73",
+    "mirror": "#CC79A7",
+    "cycle": "#56B4E9",
+    "shuffle": "#E69F00",
+    "deep": "#7F7F7F",
+    "thin_deep": "#B0B0B0",
+    "explicit": "#B8A700",
+}
+LineStyle = Literal["-", "--", ":", "-."]
+LINE_STYLES: tuple[LineStyle, ...] = ("-", "--", ":", "-.")
+AXIS_LABELS = {
+    "train/tokens": "training tokens",
+    "tokens": "training tokens",
+    "train_flops": "training compute (FLOPs; G = 10⁹, T = 10¹², P = 10¹⁵)",
+    "step": "optimizer steps",
+    "perf/seconds": "training time (s)",
+}
+# Wider than ten evenly spaced milestones of one budget, so that only a sweep over budgets turns to logs.
+LOG_SPREAD = 30
+
+
+def routing_colour(label: str) -> str:
+    """The colour of a routing, whatever its options; the same in every figure."""
+    return ROUTING_COLOURS.get(label.split(" ")[0], "#B8A700")
+
+
+def loss_against(
+    curves: pd.DataFrame, x: str = "train/tokens", log_x: bool | None = None, title: str | None = None
+) -> "Figure":
+    """Draw the loss of every run: validation as marked lines, training as thin ones, a panel for each scale.
+
+    The vertical range follows the validation loss, so that differences between arms show; the steep
+    start of training lies above it.
+
+    Args:
+        curves: Rows from `curves_table`.
+        x: Column to draw against: `train/tokens`, `train_flops`, `step` or `perf/seconds`.
+        log_x: Whether the horizontal axis is logarithmic; by default where runs span a wide range.
+        title: Title of the figure.
+
+    Raises:
+        RequestError: The curves hold no logged step, or no such column.
+    """
+    from matplotlib import pyplot
+
+    if x not in curves:
+        raise RequestError(f"curves have no column '{x}'; choose one of {', '.join(AXIS_LABELS)}")
+    drawn = curves.dropna(subset=[x])
+    if drawn.empty:
+        raise RequestError("no run has logged a step yet; there is nothing to draw")
+    scales = list(dict.fromkeys(drawn["scale"]))
+    figure = pyplot.figure(figsize=(1.8 + 4.6 * len(scales), 4.4), dpi=110, layout="constrained")
+    panels = figure.subplots(1, len(scales), squeeze=False)[0]
+    for panel, scale in zip(panels, scales, strict=True):
+        _draw_scale(panel, drawn[drawn["scale"] == scale], x, log_x)
+        panel.set_title(_scale_title(scale, drawn[drawn["scale"] == scale]), fontsize=10)
+    panels[0].set_ylabel("loss (nats per token)")
+    if title:
+        figure.suptitle(title)
+    _add_legend(figure, list(dict.fromkeys(drawn["routing"])))
+    # Off pyplot's list, else a notebook shows it twice: as open figure and as the cell's value.
+    pyplot.close(figure)
+    return figure
+
+
+def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    styles = _line_styles(list(dict.fromkeys(rows["routing"])))
+    for (routing, _), run in rows.groupby(["routing", "run_id"], sort=False):
+        look: dict[str, Any] = {"color": routing_colour(str(routing)), "linestyle": styles[str(routing)]}
+        training = run.dropna(subset=["train/loss"])
+        panel.plot(training[x], training["train/loss"], linewidth=0.6, alpha=0.45, zorder=2, **look)
+        validation = run.dropna(subset=["val/loss"])
+        panel.plot(
+            validation[x], validation["val/loss"], linewidth=1.3, marker="o", markersize=4, zorder=3, **look
+        )
+    points = rows.dropna(subset=["val/loss"])
+    positive = points.loc[points[x] > 0, x]
+    spread = positive.max() / positive.min() if len(positive) else 1.0
+    if spread > LOG_SPREAD if log_x is None else log_x:
+        panel.set_xscale("log")
+        if len(positive):
+            panel.set_xlim(positive.min() / 1.5, rows[x].max() * 1.2)
+    else:
+        panel.set_xlim(left=0)
+    if len(points) and points["val/loss"].min() < points["val/loss"].max():
+        span = points["val/loss"].max() - points["val/loss"].min()
+        panel.set_ylim(points["val/loss"].min() - 0.12 * span, points["val/loss"].max() + 0.12 * span)
+    if x in ("train/tokens", "tokens"):
+        panel.xaxis.set_major_formatter(lambda value, _: token_count(value))
+    elif x == "train_flops":
+        panel.xaxis.set_major_formatter(EngFormatter())
+    panel.set_xlabel(AXIS_LABELS.get(x, x))
+    panel.grid(True, color="#DDDDDD", linewidth=0.6)
+    panel.set_axisbelow(True)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def token_count(value: float) -> str:
+    """A token count in three figures: 500M, 1.2B, 40k."""
+    for suffix, unit in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= unit:
+            return f"{value / unit:.3g}{suffix}"
+    return f"{value:.3g}"
+
+
+def _line_styles(labels: list[str]) -> dict[str, LineStyle]:
+    """Solid lines, and another style for each further variant of one routing."""
+    seen: dict[str, int] = {}
+    styles: dict[str, LineStyle] = {}
+    for label in sorted(labels, key=routing_order):
+        name = label.split(" ")[0]
+        styles[label] = LINE_STYLES[seen.get(name, 0) % len(LINE_STYLES)]
+        seen[name] = seen.get(name, 0) + 1
+    return styles
+
+
+def _scale_title(scale: str, rows: pd.DataFrame) -> str:
+    seeds = rows["seed"].nunique()
+    return f"scale {scale}, {seeds} seed{'s' if seeds > 1 else ''}"
+
+
+def _add_legend(figure: "Figure", labels: list[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    styles = _line_styles(labels)
+    handles = [
+        Line2D([], [], color=routing_colour(label), linestyle=styles[label], linewidth=2, label=label)
+        for label in sorted(labels, key=routing_order)
+    ]
+    handles += [
+        Line2D([], [], color="#555555", marker="o", markersize=4.5, linewidth=1.5, label="validation"),
+        Line2D([], [], color="#555555", linewidth=0.6, label="training"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5), frameon=False)

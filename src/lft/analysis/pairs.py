@@ -1,0 +1,189 @@
+"""Paired differences: runs that are equal in everything but the routing."""
+
+import math
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pandas as pd
+
+from lft.analysis.intervals import t_interval
+from lft.analysis.records import RunRecord, as_text, read_records, varying_keys
+from lft.errors import RequestError
+
+PAIR_COLUMNS = [
+    "routing",
+    "baseline",
+    "scale",
+    "budget_tokens",
+    "settings",
+    "seed",
+    "run_id",
+    "baseline_run_id",
+    "val_loss",
+    "baseline_val_loss",
+    "difference",
+    "problem",
+]
+DIFFERENCE_COLUMNS = [
+    "routing",
+    "baseline",
+    "scale",
+    "budget_tokens",
+    "settings",
+    "pairs",
+    "difference",
+    "standard_deviation",
+    "low",
+    "high",
+    "note",
+]
+ONE_SEED = "one seed: no interval"
+GROUP_COLUMNS = DIFFERENCE_COLUMNS[:5]
+
+
+def paired_differences(location: str | Path, baseline: str = "standard") -> pd.DataFrame:
+    """Mean difference in final validation loss, arm minus baseline, over the seeds of each condition.
+
+    Two runs are a pair when both are done and everything that can change the result, seed included,
+    is equal but the routing; runs of other conditions are never pooled.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        baseline: The routing to subtract, as `runs_table` names it.
+
+    Returns:
+        One row for each routing, scale, budget and `settings` (what else differs between rows): `pairs`,
+        mean `difference` in nats per token, `standard_deviation` over seeds, the 95 % t interval from `low`
+        to `high` (NaN below two pairs), and a `note` on the interval and on runs that found no partner.
+
+    Raises:
+        RequestError: No run, or no run of the baseline, is there.
+    """
+    pairs = pairs_table(location, baseline)
+    rows = [
+        {**dict(zip(GROUP_COLUMNS, key, strict=True)), **_summarize(group)}
+        for key, group in pairs.groupby(GROUP_COLUMNS, sort=False)
+        if isinstance(key, tuple)
+    ]
+    return pd.DataFrame(rows, columns=DIFFERENCE_COLUMNS)
+
+
+def pairs_table(location: str | Path, baseline: str = "standard") -> pd.DataFrame:
+    """One row a run of the other routings, with its partner, the difference, or the `problem` in the way.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        baseline: The routing to subtract, as `runs_table` names it.
+
+    Raises:
+        RequestError: No run, or no run of the baseline, is there.
+    """
+    records = read_records(location)
+    _refuse_repeats(records)
+    baselines = [record for record in records if record.routing == baseline]
+    if not baselines:
+        present = ", ".join(sorted({record.routing for record in records}))
+        raise RequestError(
+            f"no run of the baseline '{baseline}' in {location}; the routings there: {present}"
+        )
+    settings = _settings(records)
+    rows = []
+    for record, setting in zip(records, settings, strict=True):
+        if record.routing != baseline:
+            rows.append({"settings": setting, **_pair_row(record, baselines)})
+    return pd.DataFrame(rows, columns=PAIR_COLUMNS)
+
+
+def _pair_row(arm: RunRecord, baselines: list[RunRecord]) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "routing": arm.routing,
+        "baseline": baselines[0].routing,
+        "scale": arm.scale,
+        "budget_tokens": arm.budget_tokens,
+        "seed": arm.seed,
+        "run_id": arm.folder.name,
+        "val_loss": float(arm.summary.get("val_loss", math.nan)),
+        "difference": math.nan,
+        "problem": "",
+    }
+    candidates = [
+        (varying_keys([arm.conditions, other.conditions]), other)
+        for other in baselines
+        if _address(other) == _address(arm)
+    ]
+    if not arm.is_done:
+        return {**row, "problem": f"unfinished ({arm.folder.state})"}
+    if not candidates:
+        return {**row, "problem": f"no {row['baseline']} run of this scale, budget and seed"}
+    differing, partner = min(candidates, key=lambda candidate: len(candidate[0]))
+    if differing:
+        values = ", ".join(f"{key} ({_versus(key, arm, partner)})" for key in differing)
+        return {**row, "problem": f"differs from {row['baseline']} in {values}"}
+    if not partner.is_done:
+        return {**row, "problem": f"{row['baseline']} unfinished ({partner.folder.state})"}
+    baseline_loss = float(partner.summary["val_loss"])
+    return {
+        **row,
+        "baseline_run_id": partner.folder.name,
+        "baseline_val_loss": baseline_loss,
+        "difference": row["val_loss"] - baseline_loss,
+    }
+
+
+def _summarize(group: pd.DataFrame) -> dict[str, Any]:
+    paired = group[group["problem"] == ""]
+    differences = [float(value) for value in paired["difference"]]
+    several = len(differences) >= 2
+    low, high = t_interval(differences) if several else (math.nan, math.nan)
+    notes = [ONE_SEED] if len(differences) == 1 else []
+    for problem, rows in group[group["problem"] != ""].groupby("problem", sort=False):
+        seeds = ", ".join(str(seed) for seed in rows["seed"])
+        notes.append(f"seed {seeds} not paired: {problem}")
+    return {
+        "pairs": len(differences),
+        "difference": mean(differences) if differences else math.nan,
+        "standard_deviation": stdev(differences) if several else math.nan,
+        "low": low,
+        "high": high,
+        "note": "; ".join(notes),
+    }
+
+
+def _settings(records: list[RunRecord]) -> list[str]:
+    """For each run, the conditions in which runs of its scale and budget differ, as text."""
+    groups: dict[tuple[str, int], list[RunRecord]] = defaultdict(list)
+    for record in records:
+        groups[record.scale, record.budget_tokens].append(record)
+    varying = {
+        key: varying_keys([record.conditions for record in members]) for key, members in groups.items()
+    }
+    return [
+        " ".join(
+            f"{key}={as_text(record.conditions.get(key))}"
+            for key in varying[record.scale, record.budget_tokens]
+        )
+        for record in records
+    ]
+
+
+def _refuse_repeats(records: list[RunRecord]) -> None:
+    seen: dict[str, RunRecord] = {}
+    for record in records:
+        # The same result counted twice would pass for a further seed.
+        identity = as_text([record.routing, record.seed, record.conditions])
+        if identity in seen:
+            raise RequestError(
+                f"{seen[identity].folder.path} and {record.folder.path} are the same run; "
+                "give a location with one of them"
+            )
+        seen[identity] = record
+
+
+def _address(record: RunRecord) -> tuple[str, int, int]:
+    return record.scale, record.budget_tokens, record.seed
+
+
+def _versus(key: str, arm: RunRecord, partner: RunRecord) -> str:
+    return f"{as_text(arm.conditions.get(key))}, not {as_text(partner.conditions.get(key))}"

@@ -1,0 +1,172 @@
+"""Run folders read for analysis: what a run was asked to do, what it recorded, and how people call it."""
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from lft.errors import RequestError
+from lft.runs import RunFolder, RunState, find_runs
+from lft.runs import RESULT_FREE_DATA_KEYS, RESULT_FREE_KEYS
+
+# What `run.json` knows that the config does not: the text behind a path, and what `auto` came to.
+RECORDED_CONDITIONS = (("data", "fingerprint"), ("data", "tokenizer_sha256"), ("execution", "precision"))
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run as its folder tells it.
+
+    Attributes:
+        folder: The run folder.
+        config: The resolved config.
+        record: `run.json`.
+        routing: The routing's name, with the options in which runs of that name differ.
+    """
+
+    folder: RunFolder
+    config: dict[str, Any]
+    record: dict[str, Any]
+    routing: str
+
+    @property
+    def scale(self) -> str:
+        """Name of the scale."""
+        return str(self.config["scale"]["name"])
+
+    @property
+    def budget_tokens(self) -> int:
+        """Training tokens asked for."""
+        return int(self.config["budget"]["tokens"])
+
+    @property
+    def seed(self) -> int:
+        """Seed of initial weights and batch order."""
+        return int(self.config["seed"])
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run reached its end."""
+        return self.folder.state is RunState.DONE
+
+    @property
+    def costs(self) -> dict[str, Any]:
+        """Costs from `run.json`; empty when the run has only just begun."""
+        return dict(self.record.get("costs", {}))
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """`summary.json`; empty until the run is done."""
+        return self.folder.read("summary.json") if self.is_done else {}
+
+    @cached_property
+    def metrics(self) -> list[dict[str, Any]]:
+        """The logged rows, one a step."""
+        return self.folder.read_metrics()
+
+    def latest(self, metric: str) -> Any:
+        """The last logged value of a metric, None when it was never logged."""
+        return next((row[metric] for row in reversed(self.metrics) if metric in row), None)
+
+    @cached_property
+    def conditions(self) -> dict[str, Any]:
+        """Everything that can change the result except routing and seed, by dotted key."""
+        config = {key: value for key, value in self.config.items() if key not in RESULT_FREE_KEYS}
+        conditions = flatten({key: value for key, value in config.items() if key not in ("routing", "seed")})
+        for key in RESULT_FREE_DATA_KEYS:
+            conditions.pop(f"data.{key}", None)
+        for path in RECORDED_CONDITIONS:
+            value: Any = self.record
+            for key in path:
+                value = value.get(key) if isinstance(value, Mapping) else None
+            conditions[f"run.json {'.'.join(path)}"] = value
+        return conditions
+
+
+def read_records(location: str | Path) -> list[RunRecord]:
+    """Every run at a location, sorted by size of the scale, budget, seed and routing (standard first).
+
+    Raises:
+        RequestError: No run is there, or a folder there is not a run of this project.
+    """
+    folders = find_runs(location)
+    configs = [_read_config(folder) for folder in folders]
+    labels = _routing_labels([config["routing"] for config in configs])
+    records = [
+        RunRecord(folder, config, folder.read("run.json"), label)
+        for folder, config, label in zip(folders, configs, labels, strict=True)
+    ]
+    # An anchor stores more blocks than its scale; the smallest run is what the scale is named for.
+    sizes: dict[str, float] = defaultdict(lambda: math.inf)
+    for record in records:
+        sizes[record.scale] = min(sizes[record.scale], record.costs.get("parameters", math.inf))
+    return sorted(
+        records,
+        key=lambda record: (
+            sizes[record.scale],
+            record.scale,
+            record.budget_tokens,
+            record.seed,
+            *routing_order(record.routing),
+            record.folder.name,
+        ),
+    )
+
+
+def routing_order(label: str) -> tuple[bool, str]:
+    """Sort key of routings: the standard one first, the others by name."""
+    return label != "standard", label
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A nested mapping as `{dotted key: value}`."""
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def varying_keys(settings: list[dict[str, Any]]) -> list[str]:
+    """The keys whose values are not the same in all of several flat mappings."""
+    keys = sorted({key for flat in settings for key in flat})
+    return [key for key in keys if len({as_text(flat.get(key)) for flat in settings}) > 1]
+
+
+def as_text(value: Any) -> str:
+    """A config value as a person would type it; equal exactly where the values are."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _read_config(folder: RunFolder) -> dict[str, Any]:
+    try:
+        config = folder.read("config.json")
+        # Another program's folder may hold a config.json too, an exported model's for one.
+        for path in (("routing", "name"), ("scale", "name"), ("budget", "tokens"), ("seed",)):
+            value: Any = config
+            for key in path:
+                value = value[key]
+    except (KeyError, TypeError, ValueError):
+        raise RequestError(
+            f"{folder.path} is not a run: its config.json is not that of a training run; "
+            "give another folder with runs=..."
+        ) from None
+    return config
+
+
+def _routing_labels(routings: list[dict[str, Any]]) -> list[str]:
+    by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for routing in routings:
+        by_name[routing["name"]].append(routing)
+    varying = {name: varying_keys(variants) for name, variants in by_name.items()}
+    return [
+        " ".join([name, *(f"{key}={as_text(routing.get(key))}" for key in varying[name])])
+        for routing in routings
+        for name in [routing["name"]]
+    ]

@@ -1,0 +1,64 @@
+"""Requests on the command line as `key=value`, for entry points that start at once."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from lft.errors import RequestError
+
+HELP = ("-h", "--help", "help")
+
+
+def answer(
+    arguments: Sequence[str], defaults: Mapping[str, str], action: Callable[[dict[str, str]], None]
+) -> int:
+    """Carry out a request and return the exit code: 0 done, 2 the request was wrong.
+
+    Args:
+        arguments: What was typed, without the program's name.
+        defaults: Every key with its value when not given.
+        action: Does what was asked, given every key's value.
+    """
+    if any(argument in HELP for argument in arguments):
+        print(f"keys and their defaults: {' '.join(f'{key}={value}' for key, value in defaults.items())}")
+        return 0
+    try:
+        action(parse_request(arguments, defaults))
+        sys.stdout.flush()
+    except RequestError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader (`head`, a closed pager) has seen enough. Python flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def parse_request(arguments: Sequence[str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Every key's value, as given or by default.
+
+    Raises:
+        RequestError: An argument is not `key=value`, or its key is unknown or repeated.
+    """
+    given: dict[str, str] = {}
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals or not value:
+            raise RequestError(f"'{argument}' is not key=value; the keys are {', '.join(defaults)}")
+        if key not in defaults:
+            raise RequestError(f"unknown key '{key}'; the keys are {', '.join(defaults)}")
+        if key in given:
+            raise RequestError(f"'{key}' is given twice")
+        given[key] = value
+    return {**defaults, **given}
+
+
+def choose(key: str, value: str, choices: Sequence[str]) -> str:
+    """The value, when it is one of the choices.
+
+    Raises:
+        RequestError: It is not.
+    """
+    if value not in choices:
+        raise RequestError(f"{key}={value} is not one of {', '.join(choices)}")
+    return value

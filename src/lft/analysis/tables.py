@@ -1,0 +1,132 @@
+"""Runs as data frames: one row a run, or one row a logged step."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lft.analysis.records import RunRecord, read_records
+
+INTEGER_COLUMNS = (
+    "budget_tokens",
+    "seed",
+    "parameters",
+    "embedding_parameters",
+    "num_blocks",
+    "num_steps",
+    "steps",
+    "planned_steps",
+    "train_tokens",
+)
+METRIC_COLUMNS = (
+    "train/tokens",
+    "train/loss",
+    "val/loss",
+    "val/bits_per_byte",
+    "optim/lr",
+    "optim/grad_norm",
+    "perf/tokens_per_second",
+    "perf/mfu",
+    "perf/seconds",
+)
+
+
+def runs_table(location: str | Path) -> pd.DataFrame:
+    """One row a run, whatever its state; an unfinished run shows the latest it logged.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+
+    Returns:
+        Columns `run_id state routing scale budget_tokens seed parameters embedding_parameters num_blocks
+        num_steps steps planned_steps train_tokens val_loss val_bits_per_byte tokens_per_second train_flops
+        flop_ratio steps_ratio seconds peak_memory_bytes data failure`. `num_steps` counts block executions,
+        `steps` optimizer steps; the two ratios are to the standard routing of the same scale.
+
+    Raises:
+        RequestError: No run is there.
+    """
+    table = pd.DataFrame([_run_row(record) for record in read_records(location)])
+    for column in INTEGER_COLUMNS:
+        # Nullable, so that a run that has not got there yet does not turn the counts into floats.
+        table[column] = table[column].astype("Int64")
+    for column in ("val_loss", "val_bits_per_byte", "tokens_per_second", "train_flops", "seconds"):
+        table[column] = table[column].astype("float64")
+    return table
+
+
+def curves_table(location: str | Path) -> pd.DataFrame:
+    """One row a logged step, with the run's identity, the metrics under their logged names and FLOPs.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+
+    Returns:
+        Columns `run_id state routing scale budget_tokens seed parameters step tokens train_flops`, and the
+        metrics; a value not logged at a step is NaN. `train_flops` are the training FLOPs up to that step.
+
+    Raises:
+        RequestError: No run is there.
+    """
+    rows = [row for record in read_records(location) for row in _curve_rows(record)]
+    identity = ["run_id", "state", "routing", "scale", "budget_tokens", "seed", "parameters"]
+    first = [*identity, "step", "tokens", "train_flops", *METRIC_COLUMNS]
+    # Further metrics (a callback of one's own) keep their names behind the known ones.
+    others = sorted({key for row in rows for key in row} - set(first))
+    table = pd.DataFrame(rows, columns=[*first, *others])
+    return table.astype(dict.fromkeys(("train_flops", *METRIC_COLUMNS), "float64"))
+
+
+def _identity(record: RunRecord) -> dict[str, Any]:
+    return {
+        "run_id": record.folder.name,
+        "state": str(record.folder.state),
+        "routing": record.routing,
+        "scale": record.scale,
+        "budget_tokens": record.budget_tokens,
+        "seed": record.seed,
+        "parameters": record.costs.get("parameters"),
+    }
+
+
+def _run_row(record: RunRecord) -> dict[str, Any]:
+    costs, plan = record.costs, record.record.get("plan", {})
+    progress = record.summary if record.is_done else _progress(record)
+    return {
+        **_identity(record),
+        "embedding_parameters": costs.get("embedding_parameters"),
+        "num_blocks": record.record.get("num_blocks", record.config["scale"].get("num_blocks")),
+        "num_steps": len(record.record["schedule"]) if "schedule" in record.record else None,
+        "steps": plan.get("steps") if record.is_done else record.latest("step"),
+        "planned_steps": plan.get("steps"),
+        "train_tokens": progress.get("train_tokens"),
+        "val_loss": progress.get("val_loss"),
+        "val_bits_per_byte": progress.get("val_bits_per_byte"),
+        "tokens_per_second": progress.get("tokens_per_second"),
+        "train_flops": progress.get("train_flops"),
+        "flop_ratio": costs.get("ratio_to_standard"),
+        "steps_ratio": costs.get("steps_ratio_to_standard"),
+        "seconds": progress.get("seconds"),
+        "peak_memory_bytes": progress.get("peak_memory_bytes"),
+        "data": record.config.get("data", {}).get("name"),
+        "failure": record.folder.failure if record.folder.state == "failed" else None,
+    }
+
+
+def _progress(record: RunRecord) -> dict[str, Any]:
+    tokens = record.latest("tokens")
+    flops_per_token = record.costs.get("training_flops_per_token")
+    return {
+        "train_tokens": tokens,
+        "val_loss": record.latest("val/loss"),
+        "val_bits_per_byte": record.latest("val/bits_per_byte"),
+        "tokens_per_second": record.latest("perf/tokens_per_second"),
+        "train_flops": None if None in (tokens, flops_per_token) else tokens * flops_per_token,
+        "seconds": record.latest("perf/seconds"),
+    }
+
+
+def _curve_rows(record: RunRecord) -> list[dict[str, Any]]:
+    flops_per_token = record.costs.get("training_flops_per_token", float("nan"))
+    identity = _identity(record)
+    return [{**identity, **row, "train_flops": row["tokens"] * flops_per_token} for row in record.metrics]

@@ -1,0 +1,87 @@
+"""Our model, as it trains, beside Hugging Face's Llama of the same shape in eager mode."""
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import torch
+from torch import Tensor, nn
+
+from lft.benchmarking.ratio import Ratio
+from lft.config import TrainConfig
+from lft.costs import ModelShape
+from lft.errors import RequestError
+from lft.model import Transformer, initialize
+from lft.planning import make_plan
+from lft.training.hardware import chosen_device, resolve_compile, resolve_precision
+from lft.training.optimizer import build_optimizer
+
+WARMUP_TURNS = 2
+
+
+def measure_model_speed(config: TrainConfig) -> Ratio:
+    """Time forward, backward and optimizer step of both models in turn, on one batch.
+
+    Both use the same batch, threads, autocast and AdamW; the number of turns is the number of
+    optimizer steps in the budget.
+    """
+    plan = make_plan(config)
+    device = chosen_device(config.trainer["accelerator"])
+    model = Transformer(plan.shape, plan.schedule)
+    initialize(model, config.seed)
+    llama = build_llama(plan.shape)
+    if resolve_compile(config.compile, device):
+        model.compile_in_place()
+    mixed = resolve_precision(config.precision, device) == "bf16-mixed"
+    rows = min(plan.batch_sequences, plan.micro_batch_sequences)
+    tokens = torch.randint(plan.shape.vocab_size, (rows, plan.shape.context_length + 1), device=device)
+    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+
+    def llama_loss() -> Tensor:
+        logits = llama(input_ids=inputs).logits
+        return nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+
+    def stepper(network: nn.Module, loss: Callable[[], Tensor]) -> Callable[[], float]:
+        optimizer, _ = build_optimizer(network.to(device), config.optimizer, plan.steps, plan.warmup_steps)
+        autocast = torch.autocast(device.type, torch.bfloat16) if mixed else nullcontext()
+
+        def step() -> float:
+            started = time.perf_counter()
+            with autocast:
+                value = loss()
+            value.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            value.item()
+            return time.perf_counter() - started
+
+        return step
+
+    ours, theirs = stepper(model, lambda: model.loss(inputs, targets)), stepper(llama, llama_loss)
+    turns = [(ours(), theirs()) for _ in range(WARMUP_TURNS + plan.steps)][WARMUP_TURNS:]
+    return Ratio("speed beside eager LlamaForCausalLM", [turn[0] for turn in turns], [turn[1] for turn in turns])
+
+
+def build_llama(shape: ModelShape) -> nn.Module:
+    """Hugging Face's Llama of a shape, one layer per stored block.
+
+    Raises:
+        RequestError: `transformers` is not installed.
+    """
+    try:
+        from transformers import LlamaConfig, LlamaForCausalLM
+    except ImportError:
+        raise RequestError("the yardstick is missing: pip install transformers (make setup does)") from None
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=shape.vocab_size,
+            hidden_size=shape.d_model,
+            intermediate_size=shape.d_ff,
+            num_hidden_layers=shape.num_blocks,
+            num_attention_heads=shape.num_heads,
+            num_key_value_heads=shape.num_kv_heads,
+            max_position_embeddings=shape.context_length,
+            rms_norm_eps=shape.norm_epsilon,
+            tie_word_embeddings=True,
+        )
+    )

@@ -1,0 +1,124 @@
+"""How every entry point ends: 0 done, 1 failed, 2 the request was wrong (one line says what to change)."""
+
+import atexit
+import functools
+import os
+import re
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from lft.config import register_schemas, to_dataclass
+from lft.errors import RequestError, RunFailed
+
+Job = Callable[[Any], None]
+
+
+class _Tally:
+    """What became of the jobs in this process."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.refused: list[RequestError] = []
+        self.failed = 0
+
+    @property
+    def total(self) -> int:
+        return self.done + len(self.refused) + self.failed
+
+
+_tally = _Tally()
+
+
+def prepare_hydra() -> None:
+    """Register schemas and resolvers, and let errors reach `run` instead of Hydra's own report."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    register_schemas()
+    OmegaConf.register_new_resolver("scratch", _scratch_folder, use_cache=True, replace=True)
+
+
+def job(function: Job) -> Callable[[DictConfig], None]:
+    """Make a Hydra task of a function that takes the typed config."""
+
+    @functools.wraps(function)
+    def task(config: DictConfig) -> None:
+        try:
+            function(to_dataclass(config))
+            _tally.done += 1
+        except RequestError as error:
+            _tally.refused.append(error)
+            if HydraConfig.get().mode is RunMode.MULTIRUN:
+                _complain(str(error))
+                raise
+        except RunFailed as error:
+            _tally.failed += 1
+            _complain(str(error))
+            raise
+        except Exception:
+            _tally.failed += 1
+            traceback.print_exc()
+            raise
+
+    return task
+
+
+def run(main: Callable[[], Any]) -> NoReturn:
+    """Run an entry point and exit with the code that tells what happened."""
+    try:
+        main()
+    except RequestError as error:
+        if not _tally.total:
+            _refuse(str(error))
+    except (HydraException, OmegaConfBaseException) as error:
+        _refuse(_one_line(error))
+    except Exception:
+        if not _tally.total:
+            traceback.print_exc()
+            sys.exit(1)
+    sys.exit(_conclude())
+
+
+def _conclude() -> int:
+    if _tally.total > 1:
+        unfinished = _tally.failed + len(_tally.refused)
+        print(f"{_tally.total} jobs: {_tally.done} done, {unfinished} not done", file=sys.stderr)
+    if _tally.refused and len(_tally.refused) == _tally.total:
+        if _tally.total == 1:
+            _refuse(str(_tally.refused[0]))
+        return 2
+    return 1 if _tally.failed or _tally.refused else 0
+
+
+def _refuse(message: str) -> NoReturn:
+    _complain(message)
+    sys.exit(2)
+
+
+def _complain(message: str) -> None:
+    print(f"{os.path.basename(sys.argv[0])}: {message}", file=sys.stderr, flush=True)
+
+
+def _one_line(error: BaseException) -> str:
+    """The first lines of an error and of its cause, without what only a maintainer reads."""
+    text = str(error)
+    if isinstance(error.__cause__, OmegaConfBaseException):
+        text = f"{text.splitlines()[0]} {error.__cause__}"
+    text = re.split(r"\n\s*(?:Config search path|To append|object_type|reference_type|See https)", text)[0]
+    words = [word for word in text.split() if not word.endswith("_schema")]
+    return " ".join(words) or type(error).__name__
+
+
+def _scratch_folder() -> str:
+    """A folder for what Hydra insists on writing for a sweep; gone at the end."""
+    folder = tempfile.mkdtemp(prefix="lft-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -1,0 +1,137 @@
+"""The typed shape of a training request; the values live in `conf/`."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from omegaconf import MISSING
+
+from lft.data import DataConfig
+from lft.errors import RequestError
+
+
+@dataclass
+class RoutingConfig:
+    """A routing; its further keys are the options of the function of that name in `lft.routing`."""
+
+    name: str = MISSING
+
+
+@dataclass
+class ScaleConfig:
+    """A model size, with the batch and learning rate that suit it."""
+
+    name: str = MISSING
+    num_blocks: int = MISSING
+    """Stored blocks N."""
+    d_model: int = MISSING
+    """Width of the residual stream."""
+    num_heads: int = MISSING
+    """Query heads."""
+    num_kv_heads: int | None = None
+    """Key and value heads; as many as query heads when not given."""
+    d_ff: int = MISSING
+    """Hidden width of the SwiGLU."""
+    context_length: int = 768
+    """Tokens per training sequence."""
+    qk_norm: bool = False
+    """RMSNorm on queries and keys."""
+    rope_theta: float = 10_000.0
+    """Base of the rotary wavelengths."""
+    norm_epsilon: float = 1e-5
+    """Added to the mean square in every RMSNorm."""
+    batch_tokens: int = MISSING
+    """Tokens per optimizer step that suit this size."""
+    learning_rate: float = MISSING
+    """Peak learning rate that suits this size."""
+
+
+@dataclass
+class BudgetConfig:
+    """How long a run trains, in tokens; everything else is derived from it."""
+
+    tokens: int = MISSING
+    """Training tokens; rounded down to whole optimizer steps."""
+    milestones: int = 10
+    """Evenly spaced points at which validation runs and a checkpoint is kept; the last is the end."""
+
+
+@dataclass
+class OptimizerConfig:
+    """AdamW with warmup and cosine decay."""
+
+    learning_rate: float = MISSING
+    """Peak learning rate."""
+    batch_tokens: int = MISSING
+    """Tokens per optimizer step, over all devices and accumulation steps."""
+    micro_batch_sequences: int = 16
+    """Most sequences a device works on at once; the batch is accumulated from such pieces."""
+    beta1: float = 0.9
+    """Decay of the gradient average."""
+    beta2: float = 0.95
+    """Decay of the squared-gradient average."""
+    epsilon: float = 1e-8
+    """Added to the root of the squared-gradient average."""
+    weight_decay: float = 0.1
+    """Decoupled decay of all matrices, the embedding among them; norm gains do not decay."""
+    warmup_fraction: float = 0.02
+    """Share of the optimizer steps over which the learning rate rises from 0."""
+    final_fraction: float = 0.1
+    """Share of the peak learning rate left at the end of the cosine."""
+    gradient_clip: float = 1.0
+    """Largest gradient norm; longer gradients are scaled down to it."""
+
+
+@dataclass
+class PathsConfig:
+    """Where things lie."""
+
+    runs: str = "runs"
+    """Run folders."""
+    prepared: str = "prepared"
+    """Tokenizers and token shards."""
+
+
+@dataclass
+class PrepareConfig:
+    """A request to `prepare.py`."""
+
+    budget: BudgetConfig = MISSING
+    data: DataConfig = MISSING
+    paths: PathsConfig = field(default_factory=PathsConfig)
+
+
+@dataclass
+class TrainConfig:
+    """A request to `train.py`."""
+
+    routing: RoutingConfig = MISSING
+    scale: ScaleConfig = MISSING
+    budget: BudgetConfig = MISSING
+    data: DataConfig = MISSING
+    optimizer: OptimizerConfig = MISSING
+    seed: int = 0
+    """Initial weights and batch order, each from a generator of its own."""
+    precision: str = "auto"
+    """auto, fp32 or bf16; auto is bf16 where the hardware computes in it."""
+    compile: str = "auto"
+    """auto, true or false; auto compiles where a compiler for the device is installed."""
+    force: bool = False
+    """Delete what an earlier start of this run left, and start over."""
+    retry: bool = False
+    """Resume a run that failed."""
+    paths: PathsConfig = field(default_factory=PathsConfig)
+    trainer: dict[str, Any] = field(default_factory=dict)
+    """Keys of `lightning.Trainer`: where the run executes and how often it logs."""
+    logger: dict[str, Any] = field(default_factory=dict)
+    """Loggers by name, each with a `_target_`; `metrics.jsonl` is always written."""
+    callbacks: dict[str, Any] = field(default_factory=dict)
+    """Further Lightning callbacks by name, each with a `_target_`."""
+
+    def __post_init__(self) -> None:
+        # `compile=true` reaches a text field as "True".
+        self.compile = self.compile.lower()
+        for key, allowed in (("precision", ("auto", "fp32", "bf16")), ("compile", ("auto", "true", "false"))):
+            if getattr(self, key) not in allowed:
+                raise RequestError(f"{key}={getattr(self, key)} is unknown; choose one of {', '.join(allowed)}")
+        if self.seed < 0:
+            raise RequestError(f"seed={self.seed} must be 0 or more")

@@ -1,0 +1,59 @@
+"""Registers the schemas with Hydra and turns a composed config into dataclasses."""
+
+from dataclasses import field, make_dataclass
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import DictConfig, OmegaConf
+
+from lft.config.schema import (
+    BudgetConfig,
+    OptimizerConfig,
+    PrepareConfig,
+    RoutingConfig,
+    ScaleConfig,
+    TrainConfig,
+)
+from lft.data import FilesConfig, FineWebEduConfig, SampleConfig
+from lft.errors import RequestError
+from lft.routing import ROUTINGS, routing_options
+
+
+def routing_schema(name: str) -> type[RoutingConfig]:
+    """The config class of a routing: its name and the options of its function."""
+    options = [
+        (key, annotation, field(default=default)) for key, (annotation, default) in routing_options(name).items()
+    ]
+    return make_dataclass(f"{name}_options", options, bases=(RoutingConfig,))
+
+
+def register_schemas() -> None:
+    """Make every schema known to Hydra as `<group>/<option>_schema`."""
+    store = ConfigStore.instance()
+    store.store(name="train_schema", node=TrainConfig)
+    store.store(name="prepare_schema", node=PrepareConfig)
+    store.store(group="scale", name="scale_schema", node=ScaleConfig)
+    store.store(group="budget", name="budget_schema", node=BudgetConfig)
+    store.store(group="optimizer", name="adamw_schema", node=OptimizerConfig)
+    store.store(group="data", name="fineweb_edu_schema", node=FineWebEduConfig)
+    store.store(group="data", name="files_schema", node=FilesConfig)
+    store.store(group="data", name="sample_schema", node=SampleConfig)
+    for name in ROUTINGS:
+        store.store(group="routing", name=f"{name}_schema", node=routing_schema(name))
+
+
+def to_dataclass(config: DictConfig) -> Any:
+    """The typed dataclasses behind a composed config.
+
+    Raises:
+        RequestError: A value is still missing.
+    """
+    missing = sorted(OmegaConf.missing_keys(config))
+    if missing:
+        raise RequestError(f"{missing[0]} has no value; give it as {missing[0]}=...")
+    return OmegaConf.to_object(config)
+
+
+def routing_keywords(config: RoutingConfig) -> dict[str, Any]:
+    """The options of a routing as keywords of its function."""
+    return {key: getattr(config, key) for key in routing_options(config.name)}

@@ -1,0 +1,6 @@
+"""Parameters, FLOPs and cache bytes as functions of a shape and a number of steps."""
+
+from lft.costs.closed_form import Costs, block_parameters, count_costs, step_flops_per_token
+from lft.costs.shape import ModelShape
+
+__all__ = ["Costs", "ModelShape", "block_parameters", "count_costs", "step_flops_per_token"]

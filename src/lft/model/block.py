@@ -1,0 +1,84 @@
+"""One stored Transformer block: pre-norm attention and SwiGLU, each added to the residual stream.
+
+A block knows nothing of visits; the Transformer decides when it runs.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lft.costs import ModelShape
+from lft.model.rope import apply_rope
+
+
+class Attention(nn.Module):
+    """Causal self-attention with rotary positions; grouped-query heads and QK-norm when the shape asks."""
+
+    def __init__(self, shape: ModelShape) -> None:
+        super().__init__()
+        self.num_heads = shape.num_heads
+        self.num_kv_heads = shape.num_kv_heads
+        self.head_size = shape.head_size
+        # One matrix product for queries, keys and values: the inputs are read once.
+        self.query_key_value = nn.Linear(shape.d_model, shape.d_model + 2 * shape.kv_size, bias=False)
+        self.output = nn.Linear(shape.d_model, shape.d_model, bias=False)
+        self.query_norm = nn.RMSNorm(shape.head_size, shape.norm_epsilon) if shape.qk_norm else nn.Identity()
+        self.key_norm = nn.RMSNorm(shape.head_size, shape.norm_epsilon) if shape.qk_norm else nn.Identity()
+
+    def forward(
+        self,
+        hidden: Float[Tensor, "batch time width"],
+        cosine: Float[Tensor, "time head_size"],
+        sine: Float[Tensor, "time head_size"],
+    ) -> Float[Tensor, "batch time width"]:
+        """Mix information across earlier positions."""
+        batch, time, width = hidden.shape
+        heads = self.query_key_value(hidden).view(batch, time, -1, self.head_size).transpose(1, 2)
+        query, key, value = heads.split((self.num_heads, self.num_kv_heads, self.num_kv_heads), dim=1)
+        query = apply_rope(self.query_norm(query), cosine, sine)
+        key = apply_rope(self.key_norm(key), cosine, sine)
+        mixed = functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True, enable_gqa=self.num_kv_heads != self.num_heads
+        )
+        return self.output(mixed.transpose(1, 2).reshape(batch, time, width))
+
+
+class SwiGLU(nn.Module):
+    """Gated feed-forward layer (Shazeer, arXiv 2002.05202)."""
+
+    def __init__(self, shape: ModelShape) -> None:
+        super().__init__()
+        self.gate_up = nn.Linear(shape.d_model, 2 * shape.d_ff, bias=False)
+        self.output = nn.Linear(shape.d_ff, shape.d_model, bias=False)
+
+    def forward(self, hidden: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time width"]:
+        """Transform each position by itself."""
+        gate, up = self.gate_up(hidden).chunk(2, dim=-1)
+        return self.output(functional.silu(gate) * up)
+
+
+class Block(nn.Module):
+    """One stored block."""
+
+    def __init__(self, shape: ModelShape) -> None:
+        super().__init__()
+        self.attention_norm = nn.RMSNorm(shape.d_model, shape.norm_epsilon)
+        self.attention = Attention(shape)
+        self.mlp_norm = nn.RMSNorm(shape.d_model, shape.norm_epsilon)
+        self.mlp = SwiGLU(shape)
+
+    def forward(
+        self,
+        residual: Float[Tensor, "batch time width"],
+        cosine: Float[Tensor, "time head_size"],
+        sine: Float[Tensor, "time head_size"],
+    ) -> Float[Tensor, "batch time width"]:
+        """Read the residual stream and add to it twice."""
+        residual = residual + self.attention(self.attention_norm(residual), cosine, sine)
+        return residual + self.mlp(self.mlp_norm(residual))
+
+
+def residual_outputs(block: Block) -> list[torch.nn.Parameter]:
+    """The two matrices of a block that write into the residual stream."""
+    return [block.attention.output.weight, block.mlp.output.weight]

@@ -1,0 +1,71 @@
+"""The decoder: stored blocks in a flat list, and a schedule that says in which order they run."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lft.costs import ModelShape
+from lft.model.block import Block
+from lft.model.rope import rope_table
+from lft.routing import Schedule
+
+
+class Transformer(nn.Module):
+    """Pre-norm decoder with tied embeddings that executes a schedule over its stored blocks.
+
+    Args:
+        shape: Sizes of the model.
+        schedule: Order of execution; its blocks are the stored ones.
+    """
+
+    def __init__(self, shape: ModelShape, schedule: Schedule) -> None:
+        super().__init__()
+        assert schedule.num_blocks == shape.num_blocks
+        self.shape = shape
+        self.schedule = schedule
+        self.embedding = nn.Embedding(shape.vocab_size, shape.d_model)
+        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.num_blocks))
+        self.final_norm = nn.RMSNorm(shape.d_model, shape.norm_epsilon)
+        cosine, sine = rope_table(shape.context_length, shape.head_size, shape.rope_theta)
+        self.register_buffer("cosine", cosine, persistent=False)
+        self.register_buffer("sine", sine, persistent=False)
+
+    def hidden(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time width"]:
+        """The residual stream after the last step, before the final norm."""
+        time = tokens.shape[1]
+        cosine, sine = self.cosine[:time], self.sine[:time]
+        residual = self.embedding(tokens)
+        for step in self.schedule.steps:
+            residual = self.blocks[step.block](residual, cosine, sine)
+        return residual
+
+    def head(self, residual: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time vocab"]:
+        """Logits read from the residual stream through the tied embedding."""
+        return functional.linear(self.final_norm(residual), self.embedding.weight)
+
+    def forward(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time vocab"]:
+        """Logits of the next token at every position."""
+        return self.head(self.hidden(tokens))
+
+    def loss(
+        self, tokens: Int[Tensor, "batch time"], targets: Int[Tensor, "batch time"]
+    ) -> Float[Tensor, ""]:
+        """Mean cross-entropy in nats per token."""
+        return self.head_loss(self.hidden(tokens), targets)
+
+    def head_loss(
+        self, residual: Float[Tensor, "batch time width"], targets: Int[Tensor, "batch time"]
+    ) -> Float[Tensor, ""]:
+        """Mean cross-entropy of the head's logits; a method of its own so that it compiles as one piece."""
+        logits = self.head(residual)
+        return functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+
+    def compile_in_place(self) -> None:
+        """Compile the block and the head, leaving every parameter name as it is.
+
+        Blocks share one compiled graph, so the time to the first step does not grow with depth.
+        """
+        for block in self.blocks:
+            block.compile()
+        self.head_loss = torch.compile(self.head_loss)  # type: ignore[method-assign]

@@ -1,0 +1,167 @@
+"""The run folder: the record of one run, and the only place where programs meet over it."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from lft.errors import RequestError
+
+
+class RunState(StrEnum):
+    """How far a run has come, read off the markers in its folder."""
+
+    NEW = "new"
+    STARTED = "started"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class RunFolder:
+    """A run folder and the files in it.
+
+    Args:
+        path: The folder; it need not exist yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+
+    @property
+    def name(self) -> str:
+        """The run's id."""
+        return self.path.name
+
+    @property
+    def state(self) -> RunState:
+        """The run's state; a folder with a config and no marker has started and can resume."""
+        if (self.path / "DONE").exists():
+            return RunState.DONE
+        if (self.path / "FAILED").exists():
+            return RunState.FAILED
+        return RunState.STARTED if (self.path / "config.json").exists() else RunState.NEW
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where checkpoints lie."""
+        return self.path / "checkpoints"
+
+    @property
+    def last_checkpoint(self) -> Path:
+        """The checkpoint a run resumes from."""
+        return self.checkpoints / "last.ckpt"
+
+    def create(self, config: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+        """Make the folder with `config.json` and `run.json`, or renew both when the run resumes."""
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        (self.path / "FAILED").unlink(missing_ok=True)
+        write_json(self.path / "config.json", config)
+        write_json(self.path / "run.json", record)
+
+    def clear(self) -> None:
+        """Delete the run, so that it starts over."""
+        if self.path.exists():
+            shutil.rmtree(self.path)
+
+    def mark_done(self, summary: Mapping[str, Any]) -> None:
+        """Write `summary.json`, then `DONE`."""
+        write_json(self.path / "summary.json", summary)
+        write_text(self.path / "DONE", "")
+
+    def mark_failed(self, cause: str) -> None:
+        """Write `FAILED` with the traceback."""
+        write_text(self.path / "FAILED", cause)
+
+    @property
+    def failure(self) -> str:
+        """The last line of `FAILED`: the exception and its message."""
+        lines = (self.path / "FAILED").read_text(encoding="utf-8").strip().splitlines()
+        return lines[-1] if lines else "no cause was written"
+
+    def read(self, name: str) -> dict[str, Any]:
+        """A JSON file of the folder, empty when it is not there."""
+        path = self.path / name
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """The logged rows in the order of their steps.
+
+        A resumed run logs the steps after its checkpoint again: rows of one step are merged and the
+        last write of each value wins. A line cut short by a kill is left out.
+        """
+        path = self.path / "metrics.jsonl"
+        rows: dict[int, dict[str, Any]] = {}
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            rows.setdefault(row["step"], {}).update(row)
+        return [rows[step] for step in sorted(rows)]
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the run for this process.
+
+        Raises:
+            RequestError: Another process is training it.
+        """
+        runs = self.path.parent
+        is_new = not runs.exists()
+        runs.mkdir(parents=True, exist_ok=True)
+        path = runs / f".{self.name}.lock"
+        lock = FileLock(path, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise RequestError(
+                f"{self.path} is being trained by another process; wait for it or stop it"
+            ) from None
+        try:
+            yield
+        finally:
+            # Before the release: whoever waits opens the file anew and sees that this one is gone.
+            path.unlink(missing_ok=True)
+            lock.release()
+            if is_new:
+                with suppress(OSError):
+                    runs.rmdir()
+
+
+def find_runs(location: str | Path) -> list[RunFolder]:
+    """The runs at a folder, a glob, or a run folder itself, in the order of their names.
+
+    Raises:
+        RequestError: No run is there.
+    """
+    text = str(location)
+    candidates = [Path(text)] if Path(text).is_dir() else [Path(match) for match in sorted(glob(text))]
+    folders: dict[Path, RunFolder] = {}
+    for candidate in candidates:
+        inside = [candidate] if (candidate / "config.json").exists() else sorted(candidate.glob("*"))
+        for folder in inside:
+            # W&B's folders are linked beside the runs; a link is never a run of its own.
+            if (folder / "config.json").exists() and not folder.is_symlink():
+                folders[folder] = RunFolder(folder)
+    if not folders:
+        raise RequestError(f"no runs in {text}; train some first, or give another folder with runs=...")
+    return list(folders.values())
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON so that the file is either whole or absent."""
+    write_text(path, json.dumps(content, indent=2) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text so that the file is either whole or absent."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)

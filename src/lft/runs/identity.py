@@ -1,0 +1,40 @@
+"""The name of a run: readable in front, a hash of everything that can change its result behind."""
+
+import hashlib
+import json
+from typing import Any
+
+# Where and how a run executes, not what it computes. Batches are the same on any number of devices
+# and loader workers, so a run may resume on another machine.
+RESULT_FREE_KEYS = frozenset({"trainer", "logger", "callbacks", "paths", "force", "retry"})
+RESULT_FREE_DATA_KEYS = frozenset({"loader_workers", "shard_tokens"})
+
+
+def config_hash(config: dict[str, Any]) -> str:
+    """Eight hexadecimal digits over every key of a resolved config that can change a result."""
+    relevant = {key: value for key, value in config.items() if key not in RESULT_FREE_KEYS}
+    relevant["data"] = {
+        key: value for key, value in config["data"].items() if key not in RESULT_FREE_DATA_KEYS
+    }
+    text = json.dumps(relevant, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def run_id(config: dict[str, Any]) -> str:
+    """`{routing}-{scale}-{budget}-s{seed}-{hash}` of a resolved config."""
+    parts = (
+        config["routing"]["name"],
+        config["scale"]["name"],
+        token_label(config["budget"]["tokens"]),
+        f"s{config['seed']}",
+        config_hash(config),
+    )
+    return "-".join(parts)
+
+
+def token_label(tokens: int) -> str:
+    """A token count as people write it: 500m, 1b, 600k, or the plain number when it is not round."""
+    for suffix, unit in (("b", 10**9), ("m", 10**6), ("k", 10**3)):
+        if tokens >= unit and tokens % unit == 0:
+            return f"{tokens // unit}{suffix}"
+    return str(tokens)

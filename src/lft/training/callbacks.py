@@ -1,0 +1,185 @@
+"""What happens at the end of an optimizer step: metrics, validation, checkpoints, in this order."""
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import Callback
+
+from lft.training.language_model import LanguageModel
+from lft.training.validation import ValidationResult, ValidationSet
+
+
+class StepCallback(Callback):
+    """Calls `after_step` once per optimizer step, not once per micro-batch."""
+
+    def __init__(self) -> None:
+        self._last_step = 0
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        """Start counting from where the run stands."""
+        self._last_step = trainer.global_step
+
+    def on_train_batch_end(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, *args: Any
+    ) -> None:
+        """Pass on the batches that ended an optimizer step."""
+        if trainer.global_step != self._last_step:
+            self._last_step = trainer.global_step
+            assert isinstance(module, LanguageModel)
+            self.after_step(trainer, module)
+
+    def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        """What to do after an optimizer step."""
+        raise NotImplementedError
+
+
+class TrainingClock:
+    """Counts the time and tokens of training, without validation and checkpoints.
+
+    The rate leaves out the first step after a start, which compiles and fills caches.
+    """
+
+    def __init__(self) -> None:
+        self._rated_seconds = 0.0
+        self._rated_tokens = 0
+        self._steps = 0
+        self._marked = (0.0, 0)
+        self._resumed = time.perf_counter()
+
+    def resume(self) -> None:
+        """Leave out the time since the last step."""
+        self._resumed = time.perf_counter()
+
+    def step(self, tokens: int) -> float:
+        """Book an optimizer step of so many tokens; the seconds it took."""
+        now = time.perf_counter()
+        seconds, self._resumed = now - self._resumed, now
+        self._steps += 1
+        if self._steps > 1:
+            self._rated_seconds += seconds
+            self._rated_tokens += tokens
+        return seconds
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Rate of this start, without its first step; None when there was no other."""
+        return self._rated_tokens / self._rated_seconds if self._rated_seconds else None
+
+    def recent_tokens_per_second(self) -> float | None:
+        """The same since the last call of this."""
+        seconds, tokens = self._rated_seconds - self._marked[0], self._rated_tokens - self._marked[1]
+        self._marked = (self._rated_seconds, self._rated_tokens)
+        return tokens / seconds if seconds else None
+
+
+class MetricsLogger(StepCallback):
+    """Sends the metrics of a step to every logger.
+
+    Args:
+        flops_per_token: Training FLOPs per token.
+        peak_flops: FLOPs per second that all devices together could do.
+    """
+
+    def __init__(self, flops_per_token: int, peak_flops: float) -> None:
+        super().__init__()
+        self.clock = TrainingClock()
+        self.flops_per_token = flops_per_token
+        self.peak_flops = peak_flops
+
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        """Start the clock."""
+        super().on_train_start(trainer, module)
+        self.clock.resume()
+
+    def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        """Book the step, and log it at the trainer's interval, at the start and at the end."""
+        module.train_seconds += self.clock.step(module.plan.tokens_per_step)
+        if trainer.global_step % trainer.log_every_n_steps == 0 or trainer.global_step in (1, module.plan.steps):
+            log(trainer, module, self._metrics(trainer, module))
+
+    def _metrics(self, trainer: lightning.Trainer, module: LanguageModel) -> dict[str, float]:
+        loss = float(trainer.strategy.reduce(module.step_loss, reduce_op="mean"))
+        if not math.isfinite(loss):
+            raise FloatingPointError(
+                f"training diverged: loss {loss} at step {trainer.global_step}; lower optimizer.learning_rate"
+            )
+        metrics = {
+            "train/loss": loss,
+            "optim/lr": _applied_learning_rate(trainer),
+            "optim/grad_norm": float(module.gradient_norm),
+            "perf/seconds": module.train_seconds,
+        }
+        rate = self.clock.recent_tokens_per_second()
+        if rate is not None:
+            metrics["perf/tokens_per_second"] = rate
+            metrics["perf/mfu"] = rate * self.flops_per_token / self.peak_flops
+        return metrics
+
+
+class Milestones(StepCallback):
+    """Validates at milestones, keeps a checkpoint of each, and saves the one to resume from.
+
+    Args:
+        validation: What to validate on.
+        folder: Where checkpoints lie.
+        milestones: Optimizer steps.
+        metrics: Told to leave out the time spent here.
+        save_seconds: Longest time between two checkpoints to resume from.
+    """
+
+    def __init__(
+        self,
+        validation: ValidationSet,
+        folder: Path,
+        milestones: tuple[int, ...],
+        metrics: MetricsLogger,
+        save_seconds: float = 600.0,
+    ) -> None:
+        super().__init__()
+        self.validation = validation
+        self.folder = folder
+        self.milestones = set(milestones)
+        self.metrics = metrics
+        self.save_seconds = save_seconds
+        self.result: ValidationResult | None = None
+        self._saved = time.perf_counter()
+
+    def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        """Validate and save when it is time."""
+        if trainer.global_step in self.milestones:
+            self._validate(trainer, module)
+            self._save(trainer, f"tokens-{module.tokens_seen:014d}.ckpt", weights_only=True)
+            self._save(trainer, "last.ckpt")
+        elif trainer.strategy.reduce_boolean_decision(self._due(), all=False):
+            self._save(trainer, "last.ckpt")
+        self.metrics.clock.resume()
+
+    def _due(self) -> bool:
+        return time.perf_counter() - self._saved > self.save_seconds
+
+    def _validate(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        self.result = self.validation.evaluate(module)
+        log(trainer, module, {"val/loss": self.result.loss, "val/bits_per_byte": self.result.bits_per_byte})
+
+    def _save(self, trainer: lightning.Trainer, name: str, weights_only: bool = False) -> None:
+        # Whole or absent: a checkpoint cut short by a kill must not look like one.
+        unfinished = self.folder / f".{name}"
+        trainer.save_checkpoint(unfinished, weights_only=weights_only)
+        if trainer.is_global_zero:
+            unfinished.replace(self.folder / name)
+        self._saved = time.perf_counter()
+
+
+def log(trainer: lightning.Trainer, module: LanguageModel, metrics: dict[str, float]) -> None:
+    """Send metrics of the present step to every logger, with the tokens seen beside them."""
+    for logger in trainer.loggers:
+        logger.log_metrics({"train/tokens": module.tokens_seen, **metrics}, step=trainer.global_step)
+
+
+def _applied_learning_rate(trainer: lightning.Trainer) -> float:
+    # Of the step just taken: the schedule has already moved on to the next.
+    schedule: Any = trainer.lr_scheduler_configs[0].scheduler
+    return schedule.base_lrs[0] * schedule.lr_lambdas[0](trainer.global_step - 1)

@@ -1,0 +1,182 @@
+"""One training job, from a typed config to `DONE`."""
+
+import json
+import traceback
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.utilities import rank_zero_only
+
+from lft.config import TrainConfig
+from lft.data import prepare, prepared_folder
+from lft.errors import RequestError, RunFailed
+from lft.model import Transformer, initialize
+from lft.planning import Plan, make_plan
+from lft.runs import RunFolder, RunState, run_id
+from lft.training.assembly import build_callbacks, build_loggers, build_trainer
+from lft.training.callbacks import MetricsLogger, Milestones
+from lft.training.data_module import TokenDataModule
+from lft.training.hardware import peak_flops, peak_memory_bytes, reset_peak_memory, resolve_compile
+from lft.training.language_model import LanguageModel
+from lft.training.messages import say
+from lft.training.metrics_file import MetricsFile
+from lft.training.records import run_record, run_summary
+from lft.training.validation import ValidationSet
+from lft.training.weights_and_biases import WeightsAndBiases, new_identity
+
+
+def train(config: TrainConfig, extra_callbacks: list[Callback] | None = None) -> RunFolder:
+    """Carry out one run, or say why nothing is left to do.
+
+    Args:
+        config: The request.
+        extra_callbacks: Further Lightning callbacks, called after the run's own.
+
+    Returns:
+        The run folder, holding `DONE`.
+
+    Raises:
+        RequestError: The request cannot be carried out; nothing is written.
+        RunFailed: Training broke off, now or earlier; the folder holds `FAILED` with the cause.
+    """
+    # Through JSON, so that the hash sees what `config.json` will hold.
+    settings = json.loads(json.dumps(asdict(config)))
+    plan = make_plan(config)
+    folder = RunFolder(Path(config.paths.runs) / run_id(settings))
+    # Lightning starts a process for each further device; those follow the first, which holds the folder.
+    leads = rank_zero_only.rank == 0
+    with folder.lock() if leads else nullcontext():
+        if not leads or _wants_training(folder, config):
+            Job(config, settings, plan, folder, extra_callbacks or []).run()
+    return folder
+
+
+def _wants_training(folder: RunFolder, config: TrainConfig) -> bool:
+    """Whether there is something to train; says so when there is not."""
+    state = RunState.NEW if config.force else folder.state
+    if state is not RunState.NEW:
+        _check_same_data(folder, config)
+    if state is RunState.DONE:
+        say(f"{folder.path} is done; force=true trains it again")
+    if state is RunState.FAILED and not config.retry:
+        raise RunFailed(f"{folder.path} failed before ({folder.failure}); retry=true resumes it")
+    return state is not RunState.DONE
+
+
+def _check_same_data(folder: RunFolder, config: TrainConfig) -> None:
+    try:
+        current = prepared_folder(config.data, Path(config.paths.prepared)).name
+    except RequestError:
+        # The text is gone: a finished run does not need it, and one that does will say so.
+        return
+    if folder.read("run.json")["data"]["name"] != current:
+        raise RequestError(
+            f"the text behind {folder.path} has changed since it was trained; force=true trains it again, "
+            "another paths.runs keeps both"
+        )
+
+
+class Job:
+    """The parts of a run; all that can refuse the request is built before anything is written."""
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        settings: dict[str, Any],
+        plan: Plan,
+        folder: RunFolder,
+        extra_callbacks: list[Callback],
+    ) -> None:
+        self.config, self.settings, self.plan, self.folder = config, settings, plan, folder
+        earlier = {} if config.force else folder.read("run.json")
+        self.wandb_id = earlier.get("wandb_id") or new_identity(folder.name)
+        self.loggers = build_loggers(config, settings, folder, self.wandb_id)
+        metrics_file = MetricsFile(folder.path / "metrics.jsonl")
+        self.trainer = build_trainer(config, plan, [metrics_file, *self.loggers], folder)
+        self.device = self.trainer.strategy.root_device
+        callbacks = build_callbacks(config)
+
+        data = prepare(config.data, Path(config.paths.prepared))
+        self.batches = TokenDataModule(data, plan, config.seed, config.data.loader_workers)
+        validation = ValidationSet(data, plan.shape.context_length, plan.micro_batch_sequences)
+        model = Transformer(plan.shape, plan.schedule)
+        initialize(model, config.seed)
+        self.module = LanguageModel(model, config.optimizer, plan)
+
+        peak = peak_flops(self.device, str(self.trainer.precision)) * self.trainer.world_size
+        self.metrics = MetricsLogger(plan.costs.training_flops_per_token, peak)
+        self.milestones = Milestones(validation, folder.checkpoints, plan.milestones, self.metrics)
+        self.trainer.callbacks += [self.metrics, *callbacks, self.milestones, *extra_callbacks]  # type: ignore[attr-defined]
+        self.record = run_record(plan, data, self.batches.epochs, self.trainer)
+
+    def run(self) -> None:
+        """Train to the end and leave `DONE`, or `FAILED` with the cause."""
+        try:
+            self._open()
+            self._fit()
+            summary = self._summary()
+            if self.trainer.is_global_zero:
+                self.folder.mark_done(summary)
+            self._close_wandb(0, summary)
+        except (KeyboardInterrupt, SystemExit):
+            say(f"stopped; the same command resumes {self.folder.path}")
+            self._close_wandb(1)
+            raise
+        except Exception as error:
+            if self.trainer.is_global_zero and self.folder.path.exists():
+                self.folder.mark_failed(traceback.format_exc())
+            self._close_wandb(1)
+            raise RunFailed(
+                f"{self.folder.path} failed: {self.folder.failure}; the traceback is in its file FAILED"
+            ) from error
+
+    def _open(self) -> None:
+        if self.trainer.is_global_zero:
+            if self.config.force:
+                self.folder.clear()
+            compiled = {"compile": self._compiles, "wandb_id": self.wandb_id}
+            self.folder.create(self.settings, {"run_id": self.folder.name, **compiled, **self.record})
+        for logger in self.loggers:
+            if isinstance(logger, WeightsAndBiases):
+                logger.start()
+        say(f"{'resuming' if self._resumes else 'training'} {self.folder.path}")
+        if self.batches.epochs > 1:
+            say(f"  the text is read {self.batches.epochs:.1f} times, reshuffled for each pass")
+
+    def _fit(self) -> None:
+        reset_peak_memory(self.device)
+        if self._compiles:
+            self.module.model.compile_in_place()
+        self.trainer.fit(
+            self.module,
+            datamodule=self.batches,
+            ckpt_path=self.folder.last_checkpoint if self._resumes else None,
+            weights_only=True,
+        )
+
+    def _summary(self) -> dict[str, Any]:
+        assert self.milestones.result is not None, "the last step is always a milestone"
+        return run_summary(
+            self.config,
+            self.plan,
+            self.module,
+            self.milestones.result,
+            self.metrics.clock.tokens_per_second,
+            peak_memory_bytes(self.device),
+        )
+
+    def _close_wandb(self, exit_code: int, summary: dict[str, Any] | None = None) -> None:
+        for logger in self.loggers:
+            if isinstance(logger, WeightsAndBiases):
+                logger.finish(exit_code, summary)
+
+    @property
+    def _resumes(self) -> bool:
+        return self.folder.last_checkpoint.exists()
+
+    @property
+    def _compiles(self) -> bool:
+        return resolve_compile(self.config.compile, self.device)

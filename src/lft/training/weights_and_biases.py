@@ -1,0 +1,142 @@
+"""Weights & Biases: a view of the run folder. The only file that imports wandb."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import wandb
+from lightning.pytorch.loggers import Logger
+from lightning.pytorch.utilities import rank_zero_only
+from wandb.sdk.lib import wbauth
+
+from lft.errors import RequestError
+
+MODES = ("auto", "online", "offline", "disabled")
+
+
+class WeightsAndBiases(Logger):
+    """One W&B run per training run, kept apart from any other in the process.
+
+    Lightning's own logger reuses an active run and ends a crashed one as finished; this one starts its
+    own and ends it with the exit code.
+
+    Args:
+        folder: The run folder; W&B writes into its `wandb/`.
+        run_id: Name of the run.
+        wandb_id: Identity at W&B, the same when the run resumes.
+        config: The full resolved config.
+        project: W&B project.
+        entity: W&B user or team; the account's default when not given.
+        group: The sweep this run belongs to.
+        tags: Tags of the run.
+        mode: auto, online, offline or disabled; auto is online where an API key is configured.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        run_id: str,
+        wandb_id: str,
+        config: dict[str, Any],
+        project: str,
+        entity: str | None,
+        group: str,
+        tags: list[str],
+        mode: str,
+    ) -> None:
+        super().__init__()
+        self.folder = folder
+        self.mode = resolve_mode(mode)
+        self._arguments: dict[str, Any] = {
+            "name": run_id,
+            "id": wandb_id,
+            "config": config,
+            "project": project,
+            "entity": entity,
+            "group": group,
+            "tags": tags,
+        }
+        self._run: Any = None
+
+    @property
+    def name(self) -> str:
+        """The project."""
+        return self._arguments["project"]
+
+    @property
+    def version(self) -> str:
+        """The identity at W&B."""
+        return self._arguments["id"]
+
+    @rank_zero_only
+    def start(self) -> None:
+        """Open the run, with tokens as the axis of every chart."""
+        self._run = wandb.init(
+            **self._arguments,
+            dir=self.folder,
+            mode=self.mode,
+            resume="allow",
+            reinit="create_new",
+            settings=wandb.Settings(silent=True),
+        )
+        self._run.define_metric("train/tokens", hidden=True)
+        for metric in ("train/*", "val/*", "optim/*", "perf/*", "visit/*"):
+            self._run.define_metric(metric, step_metric="train/tokens")
+        if self.mode == "offline":
+            self._link()
+
+    @rank_zero_only
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        """Add a row; its optimizer step is a column, since W&B refuses a step it has passed."""
+        if self._run is not None:
+            self._run.log({**metrics, "step": step})
+
+    def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        """Nothing: the config was given when the run was opened."""
+
+    @rank_zero_only
+    def finish(self, exit_code: int, summary: dict[str, Any] | None = None) -> None:
+        """Close the run; any exit code but 0 shows it as failed."""
+        if self._run is not None:
+            self._run.summary.update(summary or {})
+            self._run.finish(exit_code=exit_code)
+            self._run = None
+
+    def _link(self) -> None:
+        # `wandb leet runs` looks for offline runs directly in the folder it is given.
+        written = Path(self._run.dir).parent
+        link = self.folder.parent / written.name
+        if not link.exists():
+            link.symlink_to(written.resolve().relative_to(self.folder.parent.resolve()))
+
+
+def resolve_mode(mode: str) -> str:
+    """The W&B mode to use: `auto` is WANDB_MODE when set, online with an API key, else offline.
+
+    Raises:
+        RequestError: The mode is unknown.
+    """
+    if mode not in MODES:
+        raise RequestError(f"logger.wandb.mode={mode} is unknown; choose one of {', '.join(MODES)}")
+    if mode != "auto":
+        return mode
+    if os.environ.get("WANDB_MODE") in MODES[1:]:
+        return os.environ["WANDB_MODE"]
+    return "online" if _has_key() else "offline"
+
+
+def _has_key() -> bool:
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    host = wandb.setup().settings.base_url
+    try:
+        return wbauth.read_netrc_auth(host=wbauth.HostUrl(host)) is not None
+    except Exception:
+        # An unreadable netrc is no key.
+        return False
+
+
+def new_identity(run_id: str) -> str:
+    """An identity for a run that starts over, so that it never continues the curves of an earlier one."""
+    return f"{run_id}-{secrets.token_hex(2)}"

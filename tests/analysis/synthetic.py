@@ -1,0 +1,111 @@
+"""Run folders as training leaves them, with numbers of one's own."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from lft.runs import RunFolder, run_id
+
+SCHEDULES = {"standard": [1, 2, 3, 4, 5], "lft": [1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5]}
+FLOPS_PER_TOKEN = {"standard": 5_000_000, "lft": 10_000_000}
+RATIOS = {"standard": 1.0, "lft": 2.0}
+TOKENS_PER_STEP = 1000
+
+
+def make_config(routing: str = "lft", seed: int = 0, **overrides: Any) -> dict[str, Any]:
+    """A resolved config; overrides are dotted keys with `__` for the dot."""
+    config: dict[str, Any] = {
+        "routing": {"name": routing, "revisits": 1} if routing == "lft" else {"name": routing},
+        "scale": {"name": "nano", "num_blocks": 5, "d_model": 96},
+        "budget": {"tokens": 100_000, "milestones": 5},
+        "data": {"name": "sample", "loader_workers": 1},
+        "optimizer": {"learning_rate": 0.003},
+        "seed": seed,
+        "paths": {"runs": "runs"},
+        "logger": {},
+    }
+    for key, value in overrides.items():
+        group, _, name = key.partition("__")
+        if name:
+            config[group][name] = value
+        else:
+            config[group] = value
+    return config
+
+
+def make_record(config: dict[str, Any]) -> dict[str, Any]:
+    """What `run.json` holds."""
+    name = config["routing"]["name"]
+    schedule = SCHEDULES[name]
+    return {
+        "schedule": schedule,
+        "num_blocks": 5,
+        "num_steps": len(schedule),
+        "costs": {
+            "parameters": 850_000,
+            "embedding_parameters": 300_000,
+            "forward_flops_per_token": FLOPS_PER_TOKEN[name] // 3,
+            "training_flops_per_token": FLOPS_PER_TOKEN[name],
+            "kv_bytes_per_token": 1,
+            "ratio_to_standard": RATIOS[name],
+            "steps_ratio_to_standard": len(schedule) / 5,
+        },
+        "plan": {
+            "steps": config["budget"]["tokens"] // TOKENS_PER_STEP,
+            "tokens": config["budget"]["tokens"],
+        },
+        "data": {"fingerprint": "abc"},
+    }
+
+
+def start_run(runs: Path, config: dict[str, Any], **record: Any) -> RunFolder:
+    """A run folder that has just begun."""
+    folder = RunFolder(runs / run_id(config))
+    folder.create(config, {**make_record(config), **record})
+    return folder
+
+
+def log_row(folder: RunFolder, step: int, **metrics: float) -> None:
+    """Append a row; metric names have `__` for the slash."""
+    named = {name.replace("__", "/"): value for name, value in metrics.items()}
+    row = {"step": step, "tokens": step * TOKENS_PER_STEP, "train/tokens": step * TOKENS_PER_STEP, **named}
+    with (folder.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def log_curve(folder: RunFolder, final_loss: float, last: int, wobble: float = 0.0) -> None:
+    """Log every second step up to `last` and validate at every twentieth; the loss ends at `final_loss`."""
+    for step in range(2, last + 1, 2):
+        loss = final_loss + 3.0 * (math.exp(-step / 15) - math.exp(-last / 15))
+        row = {"train__loss": loss + wobble * math.sin(step * 1.7), "perf__tokens_per_second": 5000.0}
+        if step % 20 == 0:
+            row |= {"val__loss": loss, "val__bits_per_byte": loss / 3}
+        log_row(folder, step, perf__seconds=step / 5, **row)
+
+
+def finish(folder: RunFolder, config: dict[str, Any], val_loss: float) -> None:
+    """Mark a run done."""
+    record = make_record(config)
+    tokens = record["plan"]["tokens"]
+    folder.mark_done(
+        {
+            "routing": config["routing"]["name"],
+            "train_tokens": tokens,
+            "val_loss": val_loss,
+            "val_bits_per_byte": val_loss / 3,
+            "train_flops": tokens * record["costs"]["training_flops_per_token"],
+            "seconds": 20.0,
+            "tokens_per_second": 5000.0,
+            "peak_memory_bytes": 10**9,
+        }
+    )
+
+
+def make_run(runs: Path, routing: str, seed: int, val_loss: float, **overrides: Any) -> RunFolder:
+    """A finished run with its curve."""
+    config = make_config(routing, seed, **overrides)
+    folder = start_run(runs, config)
+    log_curve(folder, val_loss, config["budget"]["tokens"] // TOKENS_PER_STEP, wobble=0.05)
+    finish(folder, config, val_loss)
+    return folder

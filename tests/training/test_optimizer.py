@@ -1,0 +1,47 @@
+"""Which parameters decay, and how the learning rate moves."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from twins import build, random_tokens
+
+from lft.config import OptimizerConfig
+from lft.training.optimizer import build_optimizer, learning_rate_multiplier, parameter_groups
+
+
+def test_every_parameter_is_in_exactly_one_group():
+    model = build("lft")
+    decayed, kept = (group["params"] for group in parameter_groups(model, 0.1))
+    everyone = [id(parameter) for parameter in model.parameters()]
+    assert sorted(map(id, [*decayed, *kept])) == sorted(everyone)
+    assert all(parameter.dim() == 2 for parameter in decayed)
+    assert all(parameter.dim() == 1 for parameter in kept)
+
+
+@pytest.mark.parametrize("routing", ["standard", "lft"])
+def test_every_parameter_moves_after_one_step(routing):
+    model = build(routing)
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    optimizer, _ = build_optimizer(model, OptimizerConfig(learning_rate=1e-2), steps=10, warmup_steps=0)
+    tokens = random_tokens()
+    model.loss(tokens[:, :-1], tokens[:, 1:]).backward()
+    optimizer.step()
+    for name, parameter in model.named_parameters():
+        assert not parameter.equal(before[name]), name
+
+
+def test_the_learning_rate_warms_up_and_falls_to_a_tenth():
+    rates = [learning_rate_multiplier(step, 100, 10, 0.1) for step in range(100)]
+    assert rates[0] == pytest.approx(0.1)
+    assert rates[9] == rates[10] == 1.0
+    assert rates[99] == pytest.approx(0.1, abs=1e-3)
+
+
+@given(data=st.data(), steps=st.integers(1, 500), final=st.floats(0, 1))
+def test_the_learning_rate_rises_then_falls_within_its_bounds(data, steps, final):
+    warmup = data.draw(st.integers(0, steps - 1))
+    rates = [learning_rate_multiplier(step, steps, warmup, final) for step in range(steps)]
+    assert rates[:warmup] == sorted(rates[:warmup])
+    assert rates[warmup:] == sorted(rates[warmup:], reverse=True)
+    assert all(0 < rate <= 1 for rate in rates[:warmup])
+    assert all(final - 1e-9 <= rate <= 1 for rate in rates[warmup:])

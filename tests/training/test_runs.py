@@ -1,0 +1,235 @@
+"""Whole runs of a tiny model: equal arms, exact resume, honest endings."""
+
+import json
+import math
+
+import pytest
+import torch
+from lightning.pytorch.callbacks import Callback
+
+from lft.errors import RequestError, RunFailed
+from lft.model import Transformer
+from lft.planning import make_plan
+from lft.runs import RunFolder, RunState
+from lft.training import LanguageModel, train
+
+
+class Crash(Callback):
+    """Breaks a run off after an optimizer step, as a lost machine would."""
+
+    def __init__(self, step, error=ValueError("the machine caught fire")):
+        self.step, self.error = step, error
+
+    def on_train_batch_end(self, trainer, *args):
+        if trainer.global_step == self.step:
+            raise self.error
+
+
+class Batches(Callback):
+    """Keeps every batch that was trained on."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_train_batch_start(self, trainer, module, batch, index):
+        self.seen.append(batch.clone())
+
+
+def weights(folder):
+    return torch.load(folder.last_checkpoint, weights_only=True)["state_dict"]
+
+
+def exact_metrics(folder):
+    """The logged rows without their timings."""
+    return [
+        {key: value for key, value in row.items() if not key.startswith("perf/")} for row in folder.read_metrics()
+    ]
+
+
+def assert_equal_weights(first, second):
+    assert list(first) == list(second)
+    for name, weight in first.items():
+        assert torch.equal(weight, second[name]), name
+
+
+def test_a_run_leaves_what_the_contract_names(tiny):
+    config = tiny("routing=lft")
+    folder = train(config)
+    assert folder.state is RunState.DONE
+    assert folder.name.startswith("lft-nano-1280-s0-")
+    record, summary = folder.read("run.json"), folder.read("summary.json")
+    assert record["schedule"] == [1, 2, 1, 2, 3]
+    assert {"git", "packages", "hardware", "data", "costs", "plan", "execution"} <= set(record)
+    assert set(summary) == set(
+        "routing scale budget_tokens seed parameters num_blocks num_steps visit_map train_tokens val_loss "
+        "val_bits_per_byte train_flops seconds tokens_per_second peak_memory_bytes".split()
+    )
+    assert summary["train_tokens"] == 1280
+    assert summary["parameters"] == make_plan(config).costs.parameters
+    assert summary["train_flops"] == make_plan(config).training_flops
+    rows = folder.read_metrics()
+    assert [row["step"] for row in rows] == list(range(1, 21))
+    assert [row["tokens"] for row in rows] == [64 * step for step in range(1, 21)]
+    assert [row["step"] for row in rows if "val/loss" in row] == [5, 10, 15, 20]
+    assert rows[-1]["val/loss"] == summary["val_loss"]
+    assert rows[0]["train/loss"] == pytest.approx(math.log(300), abs=0.05)
+    kept = sorted(path.name for path in folder.checkpoints.iterdir())
+    assert kept == ["last.ckpt", *(f"tokens-{64 * step:014d}.ckpt" for step in (5, 10, 15, 20))]
+
+
+def test_every_checkpoint_loads_as_plain_weights(tiny):
+    config = tiny()
+    folder = train(config)
+    plan = make_plan(config)
+    for path in folder.checkpoints.iterdir():
+        module = LanguageModel(Transformer(plan.shape, plan.schedule), config.optimizer, plan)
+        module.load_state_dict(torch.load(path, weights_only=True)["state_dict"])
+
+
+def test_arms_see_equal_batches_and_no_revisit_is_standard_to_the_bit(tiny):
+    batches = [Batches() for _ in range(3)]
+    standard = train(tiny("routing=standard"), [batches[0]])
+    unrevisited = train(tiny("routing=lft", "routing.revisits=0"), [batches[1]])
+    lft = train(tiny("routing=lft"), [batches[2]])
+    assert len(batches[0].seen) == 40
+    for other in batches[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(batches[0].seen, other.seen, strict=True))
+    assert_equal_weights(weights(standard), weights(unrevisited))
+    assert exact_metrics(standard) == exact_metrics(unrevisited)
+    assert exact_metrics(standard) != exact_metrics(lft)
+
+
+def test_a_seed_decides_everything(tiny, tmp_path):
+    first = train(tiny("seed=0", runs=tmp_path / "first"))
+    again = train(tiny("seed=0", runs=tmp_path / "again"))
+    other = train(tiny("seed=1"))
+    assert_equal_weights(weights(first), weights(again))
+    assert exact_metrics(first) == exact_metrics(again)
+    assert exact_metrics(first) != exact_metrics(other)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_resumed_run_equals_one_that_never_stopped(tiny, tmp_path, workers):
+    overrides = [f"data.loader_workers={workers}"]
+    whole = train(tiny(runs=tmp_path / "whole"))
+    with pytest.raises(RunFailed, match="the machine caught fire"):
+        train(tiny(*overrides), [Crash(13)])
+    resumed = train(tiny(*overrides, "retry=true"))
+    assert resumed.name == whole.name
+    assert_equal_weights(weights(whole), weights(resumed))
+    assert exact_metrics(whole) == exact_metrics(resumed)
+
+
+def test_loader_workers_do_not_change_the_run(tiny, tmp_path):
+    alone = train(tiny())
+    helped = train(tiny("data.loader_workers=2", runs=tmp_path / "helped"))
+    assert_equal_weights(weights(alone), weights(helped))
+
+
+def test_accumulation_changes_rounding_only(tiny):
+    pieces, at_once = train(tiny()), train(tiny("optimizer.micro_batch_sequences=4"))
+    for row, other in zip(exact_metrics(pieces), exact_metrics(at_once), strict=True):
+        assert row["train/loss"] == pytest.approx(other["train/loss"], rel=1e-4)
+        assert row["optim/grad_norm"] == pytest.approx(other["optim/grad_norm"], rel=1e-2)
+
+
+def test_a_crash_leaves_its_cause_and_waits_for_retry(tiny):
+    with pytest.raises(RunFailed, match=r"failed: ValueError: the machine caught fire"):
+        train(tiny(), [Crash(7)])
+    folder = next(RunFolder(path) for path in (tiny().paths.runs,))
+    folder = RunFolder(next(path for path in __import__("pathlib").Path(folder.path).iterdir() if path.is_dir()))
+    assert folder.state is RunState.FAILED
+    assert "Traceback" in (folder.path / "FAILED").read_text()
+    with pytest.raises(RunFailed, match="failed before .*retry=true resumes it"):
+        train(tiny())
+    assert train(tiny("retry=true")).state is RunState.DONE
+
+
+def test_an_interrupted_run_resumes_without_being_asked(tiny):
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        train(tiny(), [Crash(7, KeyboardInterrupt())])
+    folder = train(tiny())
+    assert folder.state is RunState.DONE
+    assert [row["step"] for row in folder.read_metrics()] == list(range(1, 21))
+
+
+def test_a_done_run_is_left_alone_unless_forced(tiny, capsys):
+    folder = train(tiny())
+    (folder.path / "note.txt").write_text("mine")
+    written = (folder.path / "summary.json").stat().st_mtime_ns
+    train(tiny())
+    assert "is done; force=true trains it again" in capsys.readouterr().err
+    assert (folder.path / "summary.json").stat().st_mtime_ns == written
+    assert (folder.path / "note.txt").exists()
+    train(tiny("force=true"))
+    assert (folder.path / "summary.json").stat().st_mtime_ns > written
+
+
+def test_a_run_refuses_to_mix_two_versions_of_its_text(tiny, corpus, tmp_path):
+    text = tmp_path / "text.jsonl"
+    text.write_text(corpus.read_text())
+    train(tiny(f"data.paths=[{text}]"))
+    text.write_text(corpus.read_text() + '\n{"text": "one more document"}')
+    with pytest.raises(RequestError, match="has changed since it was trained"):
+        train(tiny(f"data.paths=[{text}]"))
+
+
+def test_a_diverging_run_fails_with_its_cause(tiny):
+    with pytest.raises(RunFailed, match="training diverged: loss nan"):
+        train(tiny("optimizer.learning_rate=1e30"))
+
+
+def test_several_passes_are_said(tiny, capsys):
+    train(tiny("budget.tokens=12800"))
+    assert "times, reshuffled for each pass" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("override", "complaint"),
+    [
+        ("scale.context_length=16000", "context"),
+        ("+trainer.devicez=2", "trainer cannot be used as given"),
+        ("trainer.accelerator=cuda", "trainer cannot be used as given"),
+        ("precision=bf16", "does not compute in bf16"),
+    ],
+)
+def test_a_wrong_request_leaves_nothing(tiny, tmp_path, monkeypatch, override, complaint):
+    monkeypatch.setattr("lft.training.hardware.computes_bfloat16", lambda device: False)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    extra = ["optimizer.batch_tokens=16000", "budget.tokens=16000"] if "context" in override else []
+    with pytest.raises(RequestError, match=complaint):
+        train(tiny(override, *extra))
+    assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
+
+
+def test_validation_loss_is_the_mean_over_all_tokens(tiny):
+    """Against a plain loop over single sequences, and bytes counted from the text itself."""
+    from tokenizers import Tokenizer
+
+    from lft.data import PackedSequences, find
+
+    config = tiny()
+    folder = train(config)
+    data = find(config.data, __import__("pathlib").Path(config.paths.prepared))
+    plan = make_plan(config)
+    module = LanguageModel(Transformer(plan.shape, plan.schedule), config.optimizer, plan)
+    module.load_state_dict(weights(folder))
+    sequences = PackedSequences(data.validation, 16)
+    total, size = 0.0, 0
+    tokenizer = Tokenizer.from_file(str(data.tokenizer_path))
+    with torch.no_grad():
+        for index in range(sequences.num_sequences):
+            row = torch.from_numpy(sequences.batch([index]))
+            total += module.model.loss(row[:, :-1], row[:, 1:]).item() * 16
+            size += len(tokenizer.decode(row[0, 1:].tolist(), skip_special_tokens=True).encode())
+    tokens = 16 * sequences.num_sequences
+    summary = folder.read("summary.json")
+    assert summary["val_loss"] == pytest.approx(total / tokens, rel=1e-5)
+    assert summary["val_bits_per_byte"] == pytest.approx(total / math.log(2) / size, rel=1e-5)
+
+
+def test_metrics_are_plain_json_lines(tiny):
+    folder = train(tiny())
+    for line in (folder.path / "metrics.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        assert {"step", "tokens", "train/tokens"} <= set(row)
