@@ -32,7 +32,9 @@ def random_tokens(shape=TINY, batch=2, seed=1):
 def unrolled(model: Transformer) -> Transformer:
     """A standard model with a block of its own for every step, each a copy of the step's block."""
     steps = model.schedule.steps
-    copies = build("standard", replace(model.shape, num_blocks=len(steps)), dtype=model.embedding.weight.dtype)
+    copies = build(
+        "standard", replace(model.shape, num_blocks=len(steps)), dtype=model.embedding.weight.dtype
+    )
     copies.embedding.load_state_dict(model.embedding.state_dict())
     copies.final_norm.load_state_dict(model.final_norm.state_dict())
     for copy, step in zip(copies.blocks, steps, strict=True):

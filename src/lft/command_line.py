@@ -9,6 +9,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from hydra.core.hydra_config import HydraConfig
@@ -104,7 +105,7 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _complain(message: str) -> None:
-    print(f"{os.path.basename(sys.argv[0])}: {message}", file=sys.stderr, flush=True)
+    print(f"{Path(sys.argv[0]).name}: {message}", file=sys.stderr, flush=True)
 
 
 def _one_line(error: BaseException) -> str:

@@ -52,7 +52,14 @@ def test_each_run_is_a_wandb_run_of_its_own(sweep):
     identities = set()
     for run in run_folders(folder):
         inspected = subprocess.run(
-            [str(Path(sys.executable).with_name("wandb")), "leet", "inspect", "--summary", "--json", str(run / "wandb")],
+            [
+                str(Path(sys.executable).with_name("wandb")),
+                "leet",
+                "inspect",
+                "--summary",
+                "--json",
+                str(run / "wandb"),
+            ],
             capture_output=True,
             text=True,
         )
@@ -101,12 +108,21 @@ def test_a_failing_job_does_not_stop_the_others(tmp_path):
 
 
 def test_a_crash_shows_as_failed_in_wandb(tmp_path):
-    result = command("train.py", "scale=nano", "experiment=smoke", "optimizer.learning_rate=1e30", cwd=tmp_path)
+    result = command(
+        "train.py", "scale=nano", "experiment=smoke", "optimizer.learning_rate=1e30", cwd=tmp_path
+    )
     assert result.returncode == 1
     (run,) = run_folders(tmp_path)
     assert "training diverged" in (run / "FAILED").read_text()
     inspected = subprocess.run(
-        [str(Path(sys.executable).with_name("wandb")), "leet", "inspect", "--summary", "--json", str(run / "wandb")],
+        [
+            str(Path(sys.executable).with_name("wandb")),
+            "leet",
+            "inspect",
+            "--summary",
+            "--json",
+            str(run / "wandb"),
+        ],
         capture_output=True,
         text=True,
     )

@@ -6,19 +6,17 @@ from hydra.errors import HydraException
 
 from lft.config import RoutingConfig, ScaleConfig, TrainConfig
 from lft.data import DataConfig, FilesConfig, FineWebEduConfig, SampleConfig
+from lft.errors import RequestError
 from lft.planning import make_plan
 from lft.routing import ROUTINGS
 
-OPTIONS = [
-    (file.parent.name, file.stem)
-    for file in sorted((ROOT / "conf").glob("*/*.yaml"))
-]
+OPTIONS = [(file.parent.name, file.stem) for file in sorted((ROOT / "conf").glob("*/*.yaml"))]
 
 
 @pytest.mark.parametrize(("group", "option"), OPTIONS)
 def test_every_option_of_every_group_composes_and_plans(group, option):
     # A smoke budget is less than one step of the study's batch: it goes with its experiment.
-    extra = ["experiment=smoke"] if option == "smoke" else []
+    extra = {"smoke": ["experiment=smoke"], "files": ["data.paths=[book.txt]"]}.get(option, [])
     config = compose_train(f"{group}={option}", *extra)
     assert isinstance(config, TrainConfig)
     assert isinstance(config.scale, ScaleConfig)
@@ -35,8 +33,14 @@ def test_every_routing_has_its_yaml_and_no_yaml_is_without_one():
     ("option", "kind"), [("fineweb_edu", FineWebEduConfig), ("files", FilesConfig), ("sample", SampleConfig)]
 )
 def test_data_options_are_of_their_own_kind(option, kind):
-    assert isinstance(compose_train(f"data={option}").data, kind)
-    assert isinstance(compose_prepare(f"data={option}").data, kind)
+    extra = ["data.paths=[book.txt]"] if option == "files" else []
+    assert isinstance(compose_train(f"data={option}", *extra).data, kind)
+    assert isinstance(compose_prepare(f"data={option}", *extra).data, kind)
+
+
+def test_a_value_that_must_be_given_is_asked_for():
+    with pytest.raises(RequestError, match=r"data.paths has no value; give it as data.paths="):
+        compose_train("data=files")
 
 
 def test_the_study_is_pinned():

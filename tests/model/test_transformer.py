@@ -31,7 +31,14 @@ def test_logits_equal_hugging_face_with_the_route_unrolled(variant, routing, opt
 @pytest.mark.parametrize("routing", ["standard", "lft"])
 def test_logits_equal_hugging_face_at_the_size_of_the_study(routing):
     shape = replace(
-        TINY, vocab_size=3072, num_blocks=5, d_model=192, num_heads=3, num_kv_heads=3, d_ff=416, context_length=768
+        TINY,
+        vocab_size=3072,
+        num_blocks=5,
+        d_model=192,
+        num_heads=3,
+        num_kv_heads=3,
+        d_ff=416,
+        context_length=768,
     )
     model = Transformer(shape, make_schedule(routing, 5))
     initialize(model, 0)
@@ -65,7 +72,9 @@ def test_a_shared_gradient_is_the_sum_over_the_unrolled_copies(options):
         for name, parameter in block.named_parameters():
             gradients = [copies.blocks[number].get_parameter(name).grad for number in steps]
             torch.testing.assert_close(parameter.grad, sum(gradients), rtol=1e-9, atol=1e-14)
-    torch.testing.assert_close(model.embedding.weight.grad, copies.embedding.weight.grad, rtol=1e-9, atol=1e-14)
+    torch.testing.assert_close(
+        model.embedding.weight.grad, copies.embedding.weight.grad, rtol=1e-9, atol=1e-14
+    )
 
 
 def test_arms_start_from_equal_weights_and_other_seeds_do_not():

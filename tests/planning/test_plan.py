@@ -12,7 +12,8 @@ def plan(*overrides):
 
 
 @pytest.mark.parametrize(
-    ("scale", "name"), [("2_5m", 2.5e6), ("10m", 10e6), ("25m", 25e6), ("50m", 50e6), ("100m", 100e6), ("nano", 0.85e6)]
+    ("scale", "name"),
+    [("2_5m", 2.5e6), ("10m", 10e6), ("25m", 25e6), ("50m", 50e6), ("100m", 100e6), ("nano", 0.85e6)],
 )
 def test_a_scale_has_the_parameters_of_its_name(scale, name):
     assert plan(f"scale={scale}").costs.parameters == pytest.approx(name, rel=0.02)
@@ -52,7 +53,9 @@ def test_arms_of_a_pair_differ_in_the_schedule_alone():
     )
 
 
-@pytest.mark.parametrize(("devices", "largest", "accumulation"), [(1, 16, 4), (2, 16, 2), (4, 16, 1), (1, 64, 1), (1, 10, 8)])
+@pytest.mark.parametrize(
+    ("devices", "largest", "accumulation"), [(1, 16, 4), (2, 16, 2), (4, 16, 1), (1, 64, 1), (1, 10, 8)]
+)
 def test_the_batch_divides_into_equal_micro_batches(devices, largest, accumulation):
     planned = plan(f"optimizer.micro_batch_sequences={largest}")
     assert planned.batch_sequences == 64

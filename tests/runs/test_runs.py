@@ -40,7 +40,13 @@ def test_a_run_is_named_by_what_it_computes():
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("routing.revisits", 2), ("scale.d_model", 200), ("budget.tokens", 10), ("data.name", "files"), ("seed", 1)],
+    [
+        ("routing.revisits", 2),
+        ("scale.d_model", 200),
+        ("budget.tokens", 10),
+        ("data.name", "files"),
+        ("seed", 1),
+    ],
 )
 def test_the_hash_covers_what_changes_a_result(key, value):
     assert config_hash(changed(key, value)) != config_hash(CONFIG)
@@ -65,7 +71,14 @@ def test_the_hash_covers_nothing_else(key, value):
 
 @pytest.mark.parametrize(
     ("tokens", "label"),
-    [(1_000, "1k"), (600_000, "600k"), (500_000_000, "500m"), (10**9, "1b"), (1_500_000_000, "1500m"), (12_345, "12345")],
+    [
+        (1_000, "1k"),
+        (600_000, "600k"),
+        (500_000_000, "500m"),
+        (10**9, "1b"),
+        (1_500_000_000, "1500m"),
+        (12_345, "12345"),
+    ],
 )
 def test_budgets_are_written_as_people_say_them(tokens, label):
     assert token_label(tokens) == label
@@ -126,7 +139,10 @@ def test_one_process_trains_a_run_at_a_time(tmp_path):
     holder = context.Process(target=hold, args=(tmp_path / "run", held, release))
     holder.start()
     assert held.wait(30)
-    with pytest.raises(RequestError, match="being trained by another process"), RunFolder(tmp_path / "run").lock():
+    with (
+        pytest.raises(RequestError, match="being trained by another process"),
+        RunFolder(tmp_path / "run").lock(),
+    ):
         pass
     release.set()
     holder.join(30)

@@ -1,9 +1,13 @@
 """A tiny corpus and tiny runs, composed as the command line composes them."""
 
+import json
+
 import pytest
 from composing import compose_train
 
-WORDS = "the quick brown fox jumps over a lazy dog while seven wizards quietly mix potions in the old tower".split()
+WORDS = (
+    "the quick brown fox jumps over a lazy dog while seven wizards quietly mix potions in a tower"
+).split()
 
 
 @pytest.fixture(scope="session")
@@ -13,7 +17,7 @@ def corpus(tmp_path_factory):
     lines = []
     for number in range(60):
         words = [WORDS[(number * step + step * step) % len(WORDS)] for step in range(1, 150)]
-        lines.append('{"text": "%s"}' % " ".join(words))
+        lines.append(json.dumps({"text": " ".join(words)}))
     (folder / "corpus.jsonl").write_text("\n".join(lines))
     return folder / "corpus.jsonl"
 
@@ -44,6 +48,7 @@ def tiny(corpus, prepared, tmp_path):
             f"data.paths=[{corpus}]",
             "data.vocab_size=300",
             "data.validation_fraction=0.2",
+            "data.validation_tokens=300",
             "trainer.log_every_n_steps=1",
             "trainer.accelerator=cpu",
             "compile=false",

@@ -2,23 +2,27 @@
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 import torch
 from lightning.pytorch.callbacks import Callback
+from tokenizers import Tokenizer
 
+from lft.data import PackedSequences, find
 from lft.errors import RequestError, RunFailed
 from lft.model import Transformer
 from lft.planning import make_plan
-from lft.runs import RunFolder, RunState
+from lft.runs import RunState, find_runs
 from lft.training import LanguageModel, train
 
 
 class Crash(Callback):
     """Breaks a run off after an optimizer step, as a lost machine would."""
 
-    def __init__(self, step, error=ValueError("the machine caught fire")):
-        self.step, self.error = step, error
+    def __init__(self, step, error=None):
+        self.step = step
+        self.error = error or ValueError("the machine caught fire")
 
     def on_train_batch_end(self, trainer, *args):
         if trainer.global_step == self.step:
@@ -42,7 +46,8 @@ def weights(folder):
 def exact_metrics(folder):
     """The logged rows without their timings."""
     return [
-        {key: value for key, value in row.items() if not key.startswith("perf/")} for row in folder.read_metrics()
+        {key: value for key, value in row.items() if not key.startswith("perf/")}
+        for row in folder.read_metrics()
     ]
 
 
@@ -136,11 +141,10 @@ def test_accumulation_changes_rounding_only(tiny):
 def test_a_crash_leaves_its_cause_and_waits_for_retry(tiny):
     with pytest.raises(RunFailed, match=r"failed: ValueError: the machine caught fire"):
         train(tiny(), [Crash(7)])
-    folder = next(RunFolder(path) for path in (tiny().paths.runs,))
-    folder = RunFolder(next(path for path in __import__("pathlib").Path(folder.path).iterdir() if path.is_dir()))
+    (folder,) = find_runs(tiny().paths.runs)
     assert folder.state is RunState.FAILED
     assert "Traceback" in (folder.path / "FAILED").read_text()
-    with pytest.raises(RunFailed, match="failed before .*retry=true resumes it"):
+    with pytest.raises(RunFailed, match=r"failed before .*retry=true resumes it"):
         train(tiny())
     assert train(tiny("retry=true")).state is RunState.DONE
 
@@ -180,7 +184,8 @@ def test_a_diverging_run_fails_with_its_cause(tiny):
 
 
 def test_several_passes_are_said(tiny, capsys):
-    train(tiny("budget.tokens=12800"))
+    at_once = ("optimizer.batch_tokens=6400", "optimizer.micro_batch_sequences=400")
+    train(tiny("budget.tokens=51200", *at_once))
     assert "times, reshuffled for each pass" in capsys.readouterr().err
 
 
@@ -204,13 +209,9 @@ def test_a_wrong_request_leaves_nothing(tiny, tmp_path, monkeypatch, override, c
 
 def test_validation_loss_is_the_mean_over_all_tokens(tiny):
     """Against a plain loop over single sequences, and bytes counted from the text itself."""
-    from tokenizers import Tokenizer
-
-    from lft.data import PackedSequences, find
-
     config = tiny()
     folder = train(config)
-    data = find(config.data, __import__("pathlib").Path(config.paths.prepared))
+    data = find(config.data, Path(config.paths.prepared))
     plan = make_plan(config)
     module = LanguageModel(Transformer(plan.shape, plan.schedule), config.optimizer, plan)
     module.load_state_dict(weights(folder))

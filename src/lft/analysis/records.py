@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lft.errors import RequestError
-from lft.runs import RunFolder, RunState, find_runs
-from lft.runs import RESULT_FREE_DATA_KEYS, RESULT_FREE_KEYS
+from lft.runs import RESULT_FREE_DATA_KEYS, RESULT_FREE_KEYS, RunFolder, RunState, find_runs
 
 # What `run.json` knows that the config does not: the text behind a path, and what `auto` came to.
 RECORDED_CONDITIONS = (("data", "fingerprint"), ("data", "tokenizer_sha256"), ("execution", "precision"))

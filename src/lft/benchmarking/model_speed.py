@@ -59,7 +59,9 @@ def measure_model_speed(config: TrainConfig) -> Ratio:
 
     ours, theirs = stepper(model, lambda: model.loss(inputs, targets)), stepper(llama, llama_loss)
     turns = [(ours(), theirs()) for _ in range(WARMUP_TURNS + plan.steps)][WARMUP_TURNS:]
-    return Ratio("speed beside eager LlamaForCausalLM", [turn[0] for turn in turns], [turn[1] for turn in turns])
+    return Ratio(
+        "speed beside eager LlamaForCausalLM", [turn[0] for turn in turns], [turn[1] for turn in turns]
+    )
 
 
 def build_llama(shape: ModelShape) -> nn.Module:

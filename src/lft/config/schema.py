@@ -132,6 +132,8 @@ class TrainConfig:
         self.compile = self.compile.lower()
         for key, allowed in (("precision", ("auto", "fp32", "bf16")), ("compile", ("auto", "true", "false"))):
             if getattr(self, key) not in allowed:
-                raise RequestError(f"{key}={getattr(self, key)} is unknown; choose one of {', '.join(allowed)}")
+                raise RequestError(
+                    f"{key}={getattr(self, key)} is unknown; choose one of {', '.join(allowed)}"
+                )
         if self.seed < 0:
             raise RequestError(f"seed={self.seed} must be 0 or more")

@@ -22,7 +22,8 @@ from lft.routing import ROUTINGS, routing_options
 def routing_schema(name: str) -> type[RoutingConfig]:
     """The config class of a routing: its name and the options of its function."""
     options = [
-        (key, annotation, field(default=default)) for key, (annotation, default) in routing_options(name).items()
+        (key, annotation, field(default=default))
+        for key, (annotation, default) in routing_options(name).items()
     ]
     return make_dataclass(f"{name}_options", options, bases=(RoutingConfig,))
 

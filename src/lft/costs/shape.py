@@ -44,7 +44,8 @@ class ModelShape:
             )
         if self.head_size % 2:
             raise RequestError(
-                f"the head size {self.head_size} is odd, but rotary embeddings turn pairs: change scale.num_heads"
+                f"the head size {self.head_size} is odd, but rotary embeddings turn pairs; "
+                "change scale.num_heads"
             )
         if self.num_heads % self.num_kv_heads:
             raise RequestError(

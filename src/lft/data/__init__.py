@@ -2,7 +2,7 @@
 
 from lft.data.batches import PackedSequences, SequenceOrder
 from lft.data.config import DataConfig, FilesConfig, FineWebEduConfig, SampleConfig
-from lft.data.prepare import find, prepare, prepared_folder
+from lft.data.preparation import find, prepare, prepared_folder
 from lft.data.prepared import PreparedData, TokenStream
 from lft.data.tokenizer import END_OF_TEXT, load_tokenizer, token_bytes
 

@@ -60,8 +60,8 @@ class SequenceOrder:
         if self.batch_sequences % (num_micro_steps * world_size):
             raise RequestError(
                 f"{self.batch_sequences} sequences per optimizer step cannot be divided evenly over "
-                f"{world_size} devices times {num_micro_steps} accumulation steps; change optimizer.batch_tokens, "
-                "optimizer.micro_batch_sequences or trainer.devices"
+                f"{world_size} devices times {num_micro_steps} accumulation steps; change "
+                "optimizer.batch_tokens, optimizer.micro_batch_sequences or trainer.devices"
             )
         return self.batch(step).reshape(num_micro_steps, world_size, -1)[micro_step, rank]
 

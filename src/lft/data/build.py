@@ -100,7 +100,6 @@ class Build:
             check_tokenizer(load_tokenizer(Path(given)), self.config.vocab_size, given)
             write_atomically(path, read_tokenizer(Path(given)))
         elif not path.is_file():
-            self.report.say("training the tokenizer")
             tokenizer = train_tokenizer(self._tokenizer_texts(), self.config.vocab_size)
             write_atomically(path, tokenizer.to_str().encode())
         return load_tokenizer(path)
@@ -112,6 +111,8 @@ class Build:
             if not text.strip():
                 continue
             documents += 1
+            if documents == 1:
+                self.report.say("training the tokenizer")
             if is_held_out(text, self.config.validation_fraction):
                 held_out += 1
                 continue

@@ -16,7 +16,7 @@ END_OF_TEXT = "<|endoftext|>"
 
 # Whatever normalizers, splitters and decoders are known to change.
 PROBE = (
-    "  Two spaces first, Capitals, \ufb01 and \uff21, e\u0301 beside \u00e9, \u6c49\u5b57 \u200b\ufeff"
+    "Two  spaces, Capitals, \ufb01 and \uff21, e\u0301 beside \u00e9, \u6c49\u5b57 \u200b\ufeff"
     "\U0001f9d1\U0001f3fd\u200d\U0001f680\x00\x07\x1b\x7f\t\t1234567890\r\n\n\n"
     "don't  ,  .  ## [UNK] <s> \u2581 \u0120 \u010a \ud7ff\ue000\uffff\U0010ffff\u00a0\u2028 trailing \n  "
 )
@@ -63,7 +63,8 @@ def read_tokenizer(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise RequestError(
-            f"cannot read the tokenizer {path} ({error.strerror}); name a tokenizer.json as data.tokenizer=..."
+            f"cannot read the tokenizer {path} ({error.strerror}); name a tokenizer.json as "
+            "data.tokenizer=..."
         ) from error
 
 

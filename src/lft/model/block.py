@@ -3,7 +3,6 @@
 A block knows nothing of visits; the Transformer decides when it runs.
 """
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
@@ -79,6 +78,6 @@ class Block(nn.Module):
         return residual + self.mlp(self.mlp_norm(residual))
 
 
-def residual_outputs(block: Block) -> list[torch.nn.Parameter]:
+def residual_outputs(block: Block) -> list[Tensor]:
     """The two matrices of a block that write into the residual stream."""
     return [block.attention.output.weight, block.mlp.output.weight]

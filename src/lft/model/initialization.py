@@ -1,7 +1,7 @@
 """Initial weights: a function of the shape and the seed alone, so that the arms of a pair start equal."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from lft.model.block import Block, residual_outputs
 from lft.model.transformer import Transformer
@@ -29,6 +29,6 @@ def initialize(model: Transformer, seed: int) -> None:
                 nn.init.ones_(module.weight)
 
 
-def _residual_weights(block: nn.Module) -> list[nn.Parameter]:
+def _residual_weights(block: nn.Module) -> list[Tensor]:
     assert isinstance(block, Block)
     return residual_outputs(block)

@@ -19,6 +19,9 @@ class Transformer(nn.Module):
         schedule: Order of execution; its blocks are the stored ones.
     """
 
+    cosine: Tensor
+    sine: Tensor
+
     def __init__(self, shape: ModelShape, schedule: Schedule) -> None:
         super().__init__()
         assert schedule.num_blocks == shape.num_blocks

@@ -97,5 +97,7 @@ def _checked_positions(feedback_at: list[int], positions: range) -> list[int]:
     for block in feedback_at:
         if block not in positions:
             allowed = f"{positions.start} to {positions.stop - 1}" if positions else "none"
-            raise RequestError(f"routing.feedback_at names block {block}; blocks that can feed back: {allowed}")
+            raise RequestError(
+                f"routing.feedback_at names block {block}; blocks that can feed back: {allowed}"
+            )
     return feedback_at

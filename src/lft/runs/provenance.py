@@ -39,7 +39,9 @@ def _git() -> dict[str, Any]:
 def _git_output(*arguments: str) -> str | None:
     repository = Path(__file__).parent
     try:
-        result = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, text=True, timeout=10)
+        result = subprocess.run(
+            ["git", *arguments], cwd=repository, capture_output=True, text=True, timeout=10
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return result.stdout.strip() if result.returncode == 0 else None

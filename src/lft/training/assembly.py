@@ -18,7 +18,9 @@ from lft.runs import RunFolder, token_label
 from lft.training.hardware import chosen_device, resolve_precision
 
 
-def build_trainer(config: TrainConfig, plan: Plan, loggers: list[Logger], folder: RunFolder) -> lightning.Trainer:
+def build_trainer(
+    config: TrainConfig, plan: Plan, loggers: list[Logger], folder: RunFolder
+) -> lightning.Trainer:
     """The trainer of a run: the config says where it executes, the plan for how long.
 
     Raises:

@@ -81,10 +81,12 @@ class MetricsLogger(StepCallback):
     Args:
         flops_per_token: Training FLOPs per token.
         peak_flops: FLOPs per second that all devices together could do.
+        log_every_steps: Optimizer steps from one logged row to the next.
     """
 
-    def __init__(self, flops_per_token: int, peak_flops: float) -> None:
+    def __init__(self, flops_per_token: int, peak_flops: float, log_every_steps: int) -> None:
         super().__init__()
+        self.log_every_steps = log_every_steps
         self.clock = TrainingClock()
         self.flops_per_token = flops_per_token
         self.peak_flops = peak_flops
@@ -97,7 +99,10 @@ class MetricsLogger(StepCallback):
     def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """Book the step, and log it at the trainer's interval, at the start and at the end."""
         module.train_seconds += self.clock.step(module.plan.tokens_per_step)
-        if trainer.global_step % trainer.log_every_n_steps == 0 or trainer.global_step in (1, module.plan.steps):
+        if trainer.global_step % self.log_every_steps == 0 or trainer.global_step in (
+            1,
+            module.plan.steps,
+        ):
             log(trainer, module, self._metrics(trainer, module))
 
     def _metrics(self, trainer: lightning.Trainer, module: LanguageModel) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """The LightningDataModule: batches as a function of the seed and the optimizer step."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import lightning
 import numpy as np
@@ -45,7 +46,9 @@ class MicroBatchSampler(Sampler):
     def __iter__(self) -> Iterator[list[int]]:
         for step in range(self.first_step, self.steps):
             for micro_step in range(self.micro_steps):
-                indices = self.order.micro_batch(step, micro_step, self.micro_steps, self.rank, self.world_size)
+                indices = self.order.micro_batch(
+                    step, micro_step, self.micro_steps, self.rank, self.world_size
+                )
                 yield indices.tolist()
 
 
@@ -85,5 +88,5 @@ class TokenDataModule(lightning.LightningDataModule):
         )
 
 
-def _as_loaded(batch: torch.Tensor) -> torch.Tensor:
+def _as_loaded(batch: Any) -> Any:
     return batch

@@ -16,7 +16,9 @@ from lft.errors import RequestError
 def chosen_device(accelerator: str) -> torch.device:
     """The kind of device that Lightning's `accelerator` will mean on this machine."""
     if accelerator == "auto":
-        accelerator = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        accelerator = (
+            "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        )
     return torch.device({"gpu": "cuda"}.get(accelerator, accelerator))
 
 
@@ -31,7 +33,9 @@ def resolve_precision(precision: str, device: torch.device) -> str:
     if computes_bfloat16(device):
         return "bf16-mixed"
     if precision == "bf16":
-        raise RequestError(f"this {device.type} does not compute in bf16; use precision=fp32 or precision=auto")
+        raise RequestError(
+            f"this {device.type} does not compute in bf16; use precision=fp32 or precision=auto"
+        )
     return "32-true"
 
 

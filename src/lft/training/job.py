@@ -47,7 +47,7 @@ def train(config: TrainConfig, extra_callbacks: list[Callback] | None = None) ->
     plan = make_plan(config)
     folder = RunFolder(Path(config.paths.runs) / run_id(settings))
     # Lightning starts a process for each further device; those follow the first, which holds the folder.
-    leads = rank_zero_only.rank == 0
+    leads = getattr(rank_zero_only, "rank", 0) == 0
     with folder.lock() if leads else nullcontext():
         if not leads or _wants_training(folder, config):
             Job(config, settings, plan, folder, extra_callbacks or []).run()
@@ -67,12 +67,15 @@ def _wants_training(folder: RunFolder, config: TrainConfig) -> bool:
 
 
 def _check_same_data(folder: RunFolder, config: TrainConfig) -> None:
+    recorded, root = folder.read("run.json")["data"], Path(config.paths.prepared)
     try:
-        current = prepared_folder(config.data, Path(config.paths.prepared)).name
+        if prepared_folder(config.data, root).name == recorded["name"]:
+            return
     except RequestError:
         # The text is gone: a finished run does not need it, and one that does will say so.
         return
-    if folder.read("run.json")["data"]["name"] != current:
+    # A file may have been copied or touched: its tokens decide.
+    if prepare(config.data, root).fingerprint != recorded["fingerprint"]:
         raise RequestError(
             f"the text behind {folder.path} has changed since it was trained; force=true trains it again, "
             "another paths.runs keeps both"
@@ -107,7 +110,8 @@ class Job:
         self.module = LanguageModel(model, config.optimizer, plan)
 
         peak = peak_flops(self.device, str(self.trainer.precision)) * self.trainer.world_size
-        self.metrics = MetricsLogger(plan.costs.training_flops_per_token, peak)
+        every = config.trainer["log_every_n_steps"]
+        self.metrics = MetricsLogger(plan.costs.training_flops_per_token, peak, every)
         self.milestones = Milestones(validation, folder.checkpoints, plan.milestones, self.metrics)
         self.trainer.callbacks += [self.metrics, *callbacks, self.milestones, *extra_callbacks]  # type: ignore[attr-defined]
         self.record = run_record(plan, data, self.batches.epochs, self.trainer)

@@ -55,8 +55,8 @@ class TokenProgress(StepCallback):
         loss = float(module.step_loss)
         tokens = f"{module.tokens_seen:,} of {module.plan.tokens:,} tokens"
         if self._progress is not None:
-            fields = {"tokens": tokens, "loss": loss, "rate": rate}
-            self._progress.update(self._progress.task_ids[0], completed=module.tokens_seen, **fields)
+            task = self._progress.task_ids[0]
+            self._progress.update(task, completed=module.tokens_seen, tokens=tokens, loss=loss, rate=rate)
         else:
             print(f"  {tokens}  loss {loss:.3f}  {rate:,.0f} tokens/s", file=self.console.file, flush=True)
 

@@ -54,8 +54,8 @@ class ValidationSet:
                 with module.trainer.precision_plugin.val_step_context():
                     loss = module.model.loss(batch[:, :-1], batch[:, 1:])
                 mean.update(loss, weight=batch[:, 1:].numel())
-        loss = float(mean.compute())
-        return ValidationResult(loss, loss / math.log(2) * self.num_tokens / self.num_bytes)
+        nats = float(mean.compute())
+        return ValidationResult(nats, nats / math.log(2) * self.num_tokens / self.num_bytes)
 
     def __len__(self) -> int:
         return self.sequences.num_sequences

@@ -3,7 +3,7 @@
 import os
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import wandb
 from lightning.pytorch.loggers import Logger
@@ -75,7 +75,7 @@ class WeightsAndBiases(Logger):
         self._run = wandb.init(
             **self._arguments,
             dir=self.folder,
-            mode=self.mode,
+            mode=cast(Any, self.mode),
             resume="allow",
             reinit="create_new",
             settings=wandb.Settings(silent=True),

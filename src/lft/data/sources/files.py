@@ -58,7 +58,7 @@ def _expand(text: str) -> list[Path]:
     if path.is_dir():
         return _supported(sorted(path.rglob("*")), path)
     # Path.glob takes no absolute patterns.
-    matches = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207
+    matches = sorted(glob.glob(str(path), recursive=True))
     if not matches:
         raise RequestError(f"there is no {path}; name files, folders or globs as data.paths=[...]")
     inside = [file for match in matches for file in (Path(match), *sorted(Path(match).rglob("*")))]

@@ -113,8 +113,8 @@ class HubSource:
     def _unreachable(self, error: Exception) -> ConnectionLost:
         return ConnectionLost(
             f"cannot reach the Hugging Face Hub for {self.config.repository} ({_brief(error)}); connect and "
-            "try again, or prepare on a connected machine and copy the prepared folder here, or use data=sample, "
-            "or data=files data.paths=[...]"
+            "try again, or prepare on a connected machine and copy the prepared folder here, or use "
+            "data=sample, or data=files data.paths=[...]"
         )
 
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lft.data.build import FORMAT_VERSION, Build
 from lft.data.config import DataConfig
@@ -14,6 +15,9 @@ from lft.data.report import Report
 from lft.data.sources import ConnectionLost, Source, open_source
 from lft.data.tokenizer import read_tokenizer
 from lft.errors import RequestError
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 
 def prepare(config: DataConfig, root: Path, progress: bool = True) -> PreparedData:
@@ -107,6 +111,15 @@ def _made(root: Path) -> Iterator[None]:
         raise
 
 
+def _wait(lock: "FileLock", root: Path) -> None:
+    while not lock.is_locked:
+        try:
+            lock.acquire()
+        except FileNotFoundError:
+            # The other process was refused and took away the folder it had made.
+            root.mkdir(parents=True, exist_ok=True)
+
+
 @contextmanager
 def _locked(folder: Path, report: Report) -> Iterator[None]:
     """Hold a folder for this process; waits while another one does."""
@@ -118,7 +131,7 @@ def _locked(folder: Path, report: Report) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout:
         report.say("another process is preparing this; waiting for it")
-        lock.acquire()
+        _wait(lock, folder.parent)
     except OSError as error:
         raise RequestError(
             f"cannot write in {folder.parent} ({error.strerror}); choose another paths.prepared"
