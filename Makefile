@@ -26,7 +26,7 @@ demo: setup
 	@echo 'Notebook:         notebooks/pair.ipynb'
 
 test: lint
-	$(python) -m pytest -n 2 --dist worksteal
+	$(python) -m pytest -n 2 --dist loadgroup
 
 lint: setup
 	$(python) -m ruff check src tests notebooks

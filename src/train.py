@@ -4,6 +4,7 @@ import hydra
 
 from lft.command_line import job, prepare_hydra, run
 from lft.config import TrainConfig
+from lft.planning import make_plan
 
 prepare_hydra()
 
@@ -12,7 +13,8 @@ prepare_hydra()
 @job
 def main(config: TrainConfig) -> None:
     """Train as the config says."""
-    # Imported late: a misspelt key is answered before torch and Lightning are loaded.
+    # A wrong request is answered before torch and Lightning are loaded.
+    make_plan(config)
     from lft.training import train
 
     train(config)

@@ -11,6 +11,8 @@ from composing import ROOT
 SWEEP = ("-m", "routing=lft,standard", "scale=2_5m,10m,25m", "seed=0,1,2")
 
 pytestmark = pytest.mark.slow
+# Tests that share the eighteen runs, so that no second worker trains them again.
+one_worker = pytest.mark.xdist_group("sweep")
 
 
 def command(script, *arguments, cwd, timeout=600):
@@ -34,6 +36,7 @@ def sweep(tmp_path_factory):
     return folder, command("train.py", *SWEEP, "experiment=smoke", cwd=folder)
 
 
+@one_worker
 def test_the_sweep_trains_eighteen_runs(sweep):
     folder, result = sweep
     assert result.returncode == 0, result.stderr
@@ -47,6 +50,7 @@ def test_the_sweep_trains_eighteen_runs(sweep):
     assert sorted(path.name for path in folder.iterdir()) == ["prepared", "runs"]
 
 
+@one_worker
 def test_each_run_is_a_wandb_run_of_its_own(sweep):
     folder, _ = sweep
     identities = set()
@@ -73,6 +77,7 @@ def test_each_run_is_a_wandb_run_of_its_own(sweep):
     assert len(list((folder / "runs").glob("offline-run-*"))) == 18
 
 
+@one_worker
 def test_the_same_sweep_again_does_nothing_but_say_so(sweep):
     folder, _ = sweep
     before = {path: path.stat().st_mtime_ns for path in (folder / "runs").rglob("*")}
@@ -82,6 +87,7 @@ def test_the_same_sweep_again_does_nothing_but_say_so(sweep):
     assert {path: path.stat().st_mtime_ns for path in (folder / "runs").rglob("*")} == before
 
 
+@one_worker
 def test_a_run_alone_and_in_a_sweep_share_their_folder(sweep):
     folder, _ = sweep
     result = command("train.py", "routing=lft", "scale=10m", "seed=2", "experiment=smoke", cwd=folder)

@@ -7,6 +7,7 @@ import torch
 from twins import TINY, build, random_tokens, unrolled, unrolled_llama
 
 from lft.model import Transformer, initialize
+from lft.model.transformer import LOSS_CHUNKS
 from lft.routing import ROUTINGS, make_schedule
 
 VARIANTS = {
@@ -101,6 +102,21 @@ def test_initial_weights_have_the_stated_spread():
 def test_no_revisit_computes_what_standard_computes():
     tokens = random_tokens()
     assert torch.equal(build("lft", revisits=0)(tokens), build("standard")(tokens))
+
+
+def test_the_chunked_loss_is_the_loss():
+    model = build("lft", dtype=torch.float64)
+    tokens = random_tokens(batch=60)
+    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+    assert inputs.numel() > LOSS_CHUNKS.batch_chunk_size
+    gradients = []
+    for loss in (model.chunked_head_loss, model.head_loss):
+        model.zero_grad()
+        value = loss(model.hidden(inputs), targets)
+        value.backward()
+        gradients.append([value.detach(), *(parameter.grad.clone() for parameter in model.parameters())])
+    for chunked, whole in zip(*gradients, strict=True):
+        torch.testing.assert_close(chunked, whole, rtol=1e-9, atol=1e-13)
 
 
 def test_initial_loss_is_that_of_a_guess():

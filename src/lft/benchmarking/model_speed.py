@@ -38,8 +38,8 @@ def measure_model_speed(config: TrainConfig) -> Ratio:
     inputs, targets = tokens[:, :-1], tokens[:, 1:]
 
     def llama_loss() -> Tensor:
-        logits = llama(input_ids=inputs).logits
-        return nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+        # It shifts the labels itself.
+        return llama(input_ids=inputs, labels=inputs).loss
 
     def stepper(network: nn.Module, loss: Callable[[], Tensor]) -> Callable[[], float]:
         optimizer, _ = build_optimizer(network.to(device), config.optimizer, plan.steps, plan.warmup_steps)

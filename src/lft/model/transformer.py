@@ -11,6 +11,10 @@ from lft.model.rope import rope_table
 from lft.routing import Schedule
 
 
+# As many positions at a time as keep their logits in a CPU's cache.
+LOSS_CHUNKS = nn.LinearCrossEntropyOptions(batch_chunk_size=1024)
+
+
 class Transformer(nn.Module):
     """Pre-norm decoder with tied embeddings that executes a schedule over its stored blocks.
 
@@ -55,7 +59,21 @@ class Transformer(nn.Module):
         self, tokens: Int[Tensor, "batch time"], targets: Int[Tensor, "batch time"]
     ) -> Float[Tensor, ""]:
         """Mean cross-entropy in nats per token."""
-        return self.head_loss(self.hidden(tokens), targets)
+        residual = self.hidden(tokens)
+        if _chunks_pay(residual):
+            return self.chunked_head_loss(residual, targets)
+        return self.head_loss(residual, targets)
+
+    def chunked_head_loss(
+        self, residual: Float[Tensor, "batch time width"], targets: Int[Tensor, "batch time"]
+    ) -> Float[Tensor, ""]:
+        """The same without ever holding all logits: they are made, and their gradients taken, in chunks."""
+        return functional.linear_cross_entropy(
+            self.final_norm(residual).flatten(0, 1),
+            self.embedding.weight,
+            targets.flatten(),
+            options=LOSS_CHUNKS,
+        )
 
     def head_loss(
         self, residual: Float[Tensor, "batch time width"], targets: Int[Tensor, "batch time"]
@@ -72,3 +90,11 @@ class Transformer(nn.Module):
         for block in self.blocks:
             block.compile()
         self.head_loss = torch.compile(self.head_loss)  # type: ignore[method-assign]
+
+
+def _chunks_pay(residual: Tensor) -> bool:
+    """Whether the chunked loss is the faster one: in training in full precision on a CPU.
+
+    It computes gradients even where none are wanted, and takes no part in autocast.
+    """
+    return residual.device.type == "cpu" and residual.requires_grad and not torch.is_autocast_enabled("cpu")
