@@ -10,7 +10,6 @@ from lft.model.block import Block
 from lft.model.rope import rope_table
 from lft.routing import Schedule
 
-
 # As many positions at a time as keep their logits in a CPU's cache.
 LOSS_CHUNKS = nn.LinearCrossEntropyOptions(batch_chunk_size=1024)
 
@@ -79,8 +78,9 @@ class Transformer(nn.Module):
         self, residual: Float[Tensor, "batch time width"], targets: Int[Tensor, "batch time"]
     ) -> Float[Tensor, ""]:
         """Mean cross-entropy of the head's logits; a method of its own so that it compiles as one piece."""
-        logits = self.head(residual)
-        return functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
+        logits = self.head(residual).flatten(0, 1)
+        at_least_float32 = torch.promote_types(logits.dtype, torch.float32)
+        return functional.cross_entropy(logits.to(at_least_float32), targets.flatten())
 
     def compile_in_place(self) -> None:
         """Compile the block and the head, leaving every parameter name as it is.
