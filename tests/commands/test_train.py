@@ -29,6 +29,13 @@ def run_folders(folder):
     return sorted(path for path in (folder / "runs").iterdir() if path.is_dir() and not path.is_symlink())
 
 
+def read_wandb(run):
+    """What W&B's own reader finds in a run's offline log."""
+    wandb = Path(sys.executable).with_name("wandb")
+    arguments = [str(wandb), "leet", "inspect", "--summary", "--json", str(run / "wandb")]
+    return json.loads(subprocess.run(arguments, capture_output=True, text=True).stdout)
+
+
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
     """The user's command to the letter, as a smoke experiment."""
@@ -55,19 +62,7 @@ def test_each_run_is_a_wandb_run_of_its_own(sweep):
     folder, _ = sweep
     identities = set()
     for run in run_folders(folder):
-        inspected = subprocess.run(
-            [
-                str(Path(sys.executable).with_name("wandb")),
-                "leet",
-                "inspect",
-                "--summary",
-                "--json",
-                str(run / "wandb"),
-            ],
-            capture_output=True,
-            text=True,
-        )
-        seen = json.loads(inspected.stdout)
+        seen = read_wandb(run)
         assert seen["name"] == run.name
         assert (seen["state"], seen["exit_code"]) == ("finished", 0)
         assert seen["summary"]["val_loss"] == json.loads((run / "summary.json").read_text())["val_loss"]
@@ -120,19 +115,7 @@ def test_a_crash_shows_as_failed_in_wandb(tmp_path):
     assert result.returncode == 1
     (run,) = run_folders(tmp_path)
     assert "training diverged" in (run / "FAILED").read_text()
-    inspected = subprocess.run(
-        [
-            str(Path(sys.executable).with_name("wandb")),
-            "leet",
-            "inspect",
-            "--summary",
-            "--json",
-            str(run / "wandb"),
-        ],
-        capture_output=True,
-        text=True,
-    )
-    seen = json.loads(inspected.stdout)
+    seen = read_wandb(run)
     assert (seen["state"], seen["exit_code"]) == ("failed", 1)
 
 

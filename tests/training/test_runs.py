@@ -125,6 +125,18 @@ def test_a_resumed_run_equals_one_that_never_stopped(tiny, tmp_path, workers):
     assert exact_metrics(whole) == exact_metrics(resumed)
 
 
+# A refactoring leaves these as they are; a change that means to alter numbers moves them, and says so.
+GOLDEN_LOSSES = {"standard": [], "lft": []}
+
+
+@pytest.mark.parametrize("routing", GOLDEN_LOSSES)
+def test_losses_are_the_golden_ones(tiny, routing):
+    rows = train(tiny(f"routing={routing}", "optimizer.learning_rate=0.01")).read_metrics()
+    losses = [row["val/loss"] for row in rows if "val/loss" in row]
+    print("GOLD", routing, losses)
+    assert losses == pytest.approx(GOLDEN_LOSSES[routing], rel=1e-5)
+
+
 def test_loader_workers_do_not_change_the_run(tiny, tmp_path):
     alone = train(tiny())
     helped = train(tiny("data.loader_workers=2", runs=tmp_path / "helped"))
