@@ -99,6 +99,15 @@ def test_markers_tell_how_far_a_run_has_come(tmp_path):
     assert folder.read("summary.json") == {"val_loss": 1.0}
 
 
+def test_a_cleared_run_leaves_no_link_behind(tmp_path):
+    kept, cleared = (RunFolder(tmp_path / name) for name in ("kept", "cleared"))
+    for folder in (kept, cleared):
+        folder.create({}, {})
+        (tmp_path / f"offline-run-{folder.name}").symlink_to(folder.checkpoints)
+    cleared.clear()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "offline-run-kept"]
+
+
 def test_metrics_of_a_resumed_run_are_merged_by_the_last_write(tmp_path):
     folder = RunFolder(tmp_path)
     rows = [

@@ -66,9 +66,12 @@ class RunFolder:
         write_json(self.path / "run.json", record)
 
     def clear(self) -> None:
-        """Delete the run, so that it starts over."""
+        """Delete the run, and the links to its W&B files, so that it starts over."""
         if self.path.exists():
             shutil.rmtree(self.path)
+            for link in self.path.parent.iterdir():
+                if link.is_symlink() and not link.exists():
+                    link.unlink()
 
     def mark_done(self, summary: Mapping[str, Any]) -> None:
         """Write `summary.json`, then `DONE`."""
