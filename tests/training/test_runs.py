@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from lightning.pytorch.callbacks import Callback
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 from tokenizers import Tokenizer
 
 from lft.data import PackedSequences, find
@@ -163,9 +164,11 @@ def test_a_crash_leaves_its_cause_and_waits_for_retry(tiny):
     assert train(tiny("retry=true")).state is RunState.DONE
 
 
-def test_an_interrupted_run_resumes_without_being_asked(tiny):
-    with pytest.raises((KeyboardInterrupt, SystemExit)):
-        train(tiny(), [Crash(7, KeyboardInterrupt())])
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SIGTERMException])
+def test_an_interrupted_run_resumes_without_being_asked(tiny, interrupt):
+    with pytest.raises(SystemExit) as stop:
+        train(tiny(), [Crash(7, interrupt())])
+    assert stop.value.code == 1
     folder = train(tiny())
     assert folder.state is RunState.DONE
     assert [row["step"] for row in folder.read_metrics()] == list(range(1, 21))

@@ -128,7 +128,8 @@ class Job:
         except (KeyboardInterrupt, SystemExit):
             say(f"stopped; the same command resumes {self.folder.path}")
             self._close_wandb(1)
-            raise
+            # Lightning ends a run that was told to stop with code 0, as if it had reached its end.
+            raise SystemExit(1) from None
         except Exception as error:
             if self.trainer.is_global_zero and self.folder.path.exists():
                 self.folder.mark_failed(traceback.format_exc())
