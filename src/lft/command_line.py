@@ -29,12 +29,19 @@ class _Tally:
 
     def __init__(self) -> None:
         self.done = 0
-        self.refused: list[RequestError] = []
+        self.refused = 0
         self.failed = 0
+
+    def count(self, error: Exception) -> None:
+        """Book a job that ended in an error."""
+        if isinstance(error, RequestError):
+            self.refused += 1
+        else:
+            self.failed += 1
 
     @property
     def total(self) -> int:
-        return self.done + len(self.refused) + self.failed
+        return self.done + self.refused + self.failed
 
 
 _tally = _Tally()
@@ -55,19 +62,15 @@ def job(function: Job) -> Callable[[DictConfig], None]:
         try:
             function(to_dataclass(config))
             _tally.done += 1
-        except RequestError as error:
-            _tally.refused.append(error)
-            if HydraConfig.get().mode is RunMode.MULTIRUN:
+        except Exception as error:
+            _tally.count(error)
+            if isinstance(error, RequestError | RunFailed):
                 _complain(str(error))
+            else:
+                traceback.print_exc()
+            # A sweep may run its jobs in other processes: raising tells the one that counts.
+            if HydraConfig.get().mode is RunMode.MULTIRUN:
                 raise
-        except RunFailed as error:
-            _tally.failed += 1
-            _complain(str(error))
-            raise
-        except Exception:
-            _tally.failed += 1
-            traceback.print_exc()
-            raise
 
     return task
 
@@ -90,11 +93,9 @@ def run(main: Callable[[], Any]) -> NoReturn:
 
 def _conclude() -> int:
     if _tally.total > 1:
-        unfinished = _tally.failed + len(_tally.refused)
+        unfinished = _tally.failed + _tally.refused
         print(f"{_tally.total} jobs: {_tally.done} done, {unfinished} not done", file=sys.stderr)
-    if _tally.refused and len(_tally.refused) == _tally.total:
-        if _tally.total == 1:
-            _refuse(str(_tally.refused[0]))
+    if _tally.refused and _tally.refused == _tally.total:
         return 2
     return 1 if _tally.failed or _tally.refused else 0
 

@@ -174,6 +174,15 @@ def test_an_interrupted_run_resumes_without_being_asked(tiny, interrupt):
     assert [row["step"] for row in folder.read_metrics()] == list(range(1, 21))
 
 
+def test_a_run_stopped_after_its_last_step_is_finished(tiny):
+    folder = train(tiny())
+    summary = folder.read("summary.json")
+    for name in ("DONE", "summary.json"):
+        (folder.path / name).unlink()
+    again = train(tiny()).read("summary.json")
+    assert (again["val_loss"], again["train_tokens"]) == (summary["val_loss"], summary["train_tokens"])
+
+
 def test_a_done_run_is_left_alone_unless_forced(tiny, capsys):
     folder = train(tiny())
     (folder.path / "note.txt").write_text("mine")
@@ -211,6 +220,7 @@ def test_several_passes_are_said(tiny, capsys):
     [
         ("scale.context_length=16000", "context"),
         ("+trainer.devicez=2", "trainer cannot be used as given"),
+        ("+trainer.max_steps=1", "trainer.max_steps is set by this program"),
         ("trainer.accelerator=cuda", "trainer cannot be used as given"),
         ("precision=bf16", "does not compute in bf16"),
     ],

@@ -17,6 +17,13 @@ from lft.planning import Plan
 from lft.runs import RunFolder, token_label
 from lft.training.hardware import chosen_device, resolve_precision
 
+# What the budget, the optimizer and the data decide; a second word on it would change results unseen.
+OWNED_KEYS = frozenset(
+    "max_steps max_epochs max_time min_steps min_epochs precision logger callbacks accumulate_grad_batches "
+    "gradient_clip_val gradient_clip_algorithm limit_train_batches limit_val_batches overfit_batches "
+    "fast_dev_run default_root_dir enable_checkpointing use_distributed_sampler".split()
+)
+
 
 def build_trainer(
     config: TrainConfig, plan: Plan, loggers: list[Logger], folder: RunFolder
@@ -27,6 +34,11 @@ def build_trainer(
         RequestError: A key of `trainer` is unknown, or asks for what this machine has not.
     """
     _quiet_lightning()
+    owned = sorted(OWNED_KEYS & set(config.trainer))
+    if owned:
+        raise RequestError(
+            f"trainer.{owned[0]} is set by this program; use the keys of budget, optimizer and data"
+        )
     device = chosen_device(config.trainer.get("accelerator", "auto"))
     trainer: lightning.Trainer = _instantiate(
         "trainer",

@@ -163,12 +163,12 @@ class Job:
         )
 
     def _summary(self) -> dict[str, Any]:
-        assert self.milestones.result is not None, "the last step is always a milestone"
         return run_summary(
             self.config,
             self.plan,
             self.module,
-            self.milestones.result,
+            # A run stopped between its last step and its end has no step left that would validate.
+            self.milestones.result or self.milestones.validation.evaluate(self.module),
             self.metrics.clock.tokens_per_second,
             peak_memory_bytes(self.device),
         )
