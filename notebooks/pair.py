@@ -70,7 +70,7 @@ loss_against(curves, x="train/tokens")
 # same stored blocks is not the only way to spend the compute: a deeper or wider model is another.
 
 # %%
-loss_against(curves, x="train_flops")
+loss_against(curves, x="train/flops")
 
 # %% [markdown]
 # ## The paired difference

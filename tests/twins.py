@@ -14,8 +14,9 @@ TINY = ModelShape(
 )
 
 
-def build(routing="lft", shape=TINY, seed=0, dtype=torch.float32, **options) -> Transformer:
-    model = Transformer(shape, make_schedule(routing, shape.num_blocks, **options))
+def build(routing="lft", shape=TINY, seed=0, dtype=torch.float32, gradient="all", **options) -> Transformer:
+    schedule = make_schedule(routing, shape.num_blocks, **options)
+    model = Transformer(replace(shape, num_blocks=schedule.num_blocks), schedule, gradient)
     initialize(model, seed)
     # Larger weights than at initialization, so that attention is not nearly uniform.
     with torch.no_grad():

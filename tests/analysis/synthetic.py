@@ -39,6 +39,7 @@ def make_record(config: dict[str, Any]) -> dict[str, Any]:
     name = config["routing"]["name"]
     schedule = SCHEDULES[name]
     return {
+        "arm": name,
         "schedule": schedule,
         "num_blocks": 5,
         "num_steps": len(schedule),
@@ -69,7 +70,9 @@ def start_run(runs: Path, config: dict[str, Any], **record: Any) -> RunFolder:
 def log_row(folder: RunFolder, step: int, **metrics: float) -> None:
     """Append a row; metric names have `__` for the slash."""
     named = {name.replace("__", "/"): value for name, value in metrics.items()}
-    row = {"step": step, "tokens": step * TOKENS_PER_STEP, "train/tokens": step * TOKENS_PER_STEP, **named}
+    tokens = step * TOKENS_PER_STEP
+    flops = tokens * folder.read("run.json")["costs"]["training_flops_per_token"]
+    row = {"step": step, "tokens": tokens, "train/tokens": tokens, "train/flops": flops, **named}
     with (folder.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
 

@@ -123,7 +123,7 @@ def test_a_crash_shows_as_failed_in_wandb(tmp_path):
     ("overrides", "complaint"),
     [
         (["routing.revisit=1"], "revisit"),
-        (["routing=ltf"], "Could not find 'routing/ltf' Available options in 'routing': lft standard"),
+        (["routing=ltf"], "Could not find 'routing/ltf' Available options in 'routing': cycle deep"),
         (["seed=often"], "seed"),
         (["routing.revisits=-1"], "routing.revisits=-1 must be 0 or more"),
         (["data=files", "data.paths=[nowhere.txt]"], "nowhere.txt"),

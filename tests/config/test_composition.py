@@ -16,7 +16,11 @@ OPTIONS = [(file.parent.name, file.stem) for file in sorted((ROOT / "conf").glob
 @pytest.mark.parametrize(("group", "option"), OPTIONS)
 def test_every_option_of_every_group_composes_and_plans(group, option):
     # A smoke budget is less than one step of the study's batch: it goes with its experiment.
-    extra = {"smoke": ["experiment=smoke"], "files": ["data.paths=[book.txt]"]}.get(option, [])
+    extra = {
+        "smoke": ["experiment=smoke"],
+        "files": ["data.paths=[book.txt]"],
+        "explicit": ["routing.order=[1,2,3,4,5]"],
+    }.get(option, [])
     config = compose_train(f"{group}={option}", *extra)
     assert isinstance(config, TrainConfig)
     assert isinstance(config.scale, ScaleConfig)

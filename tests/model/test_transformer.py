@@ -51,7 +51,7 @@ def test_logits_equal_hugging_face_at_the_size_of_the_study(routing):
 
 @pytest.mark.parametrize("routing", sorted(ROUTINGS))
 def test_a_token_changes_nothing_before_it(routing):
-    model = build(routing)
+    model = build(routing, **{"explicit": {"order": [2, 1, 3, 1, 4]}}.get(routing, {}))
     tokens = random_tokens(batch=1)
     changed = tokens.clone()
     changed[0, 10] = (changed[0, 10] + 1) % TINY.vocab_size
@@ -97,6 +97,31 @@ def test_initial_weights_have_the_stated_spread():
     residual = 0.02 / (2 * shape.num_blocks) ** 0.5
     assert model.blocks[3].mlp.output.weight.std().item() == pytest.approx(residual, rel=0.03)
     assert model.blocks[0].attention.output.weight.std().item() == pytest.approx(residual, rel=0.03)
+
+
+@pytest.mark.parametrize("share", ["none", [2, 3]])
+def test_an_untied_model_computes_what_the_shared_one_does_when_its_weights_are_copies(share):
+    shared, untied = build("lft"), build("lft", share=share)
+    for block, step in zip(untied.schedule.steps, shared.schedule.steps, strict=True):
+        untied.blocks[block.block].load_state_dict(shared.blocks[step.block].state_dict())
+    untied.embedding.load_state_dict(shared.embedding.state_dict())
+    tokens = random_tokens()
+    assert torch.equal(untied(tokens), shared(tokens))
+
+
+def test_nothing_shared_is_the_plain_stack():
+    untied, stack = build("lft", share="none"), build("standard", replace(TINY, num_blocks=8))
+    assert list(untied.state_dict()) == list(stack.state_dict())
+    tokens = random_tokens()
+    assert torch.equal(untied(tokens), stack(tokens))
+
+
+@pytest.mark.parametrize("routing", ["lft", "loop", "mirror", "cycle", "shuffle"])
+def test_an_order_written_out_is_the_same_model_as_the_routing(routing):
+    named = build(routing)
+    explicit = build("explicit", order=named.schedule.block_order)
+    tokens = random_tokens()
+    assert torch.equal(named(tokens), explicit(tokens))
 
 
 def test_no_revisit_computes_what_standard_computes():

@@ -14,7 +14,9 @@ CONFIG = {
     "scale": {"name": "2_5m", "d_model": 192},
     "budget": {"tokens": 500_000_000},
     "data": {"name": "sample", "loader_workers": 0, "shard_tokens": 10},
+    "match": {"by": "tokens", "max_epochs": 1.0},
     "seed": 0,
+    "peak_flops": None,
     "trainer": {"devices": 1},
     "logger": {},
     "callbacks": {},
@@ -45,6 +47,7 @@ def test_a_run_is_named_by_what_it_computes():
         ("scale.d_model", 200),
         ("budget.tokens", 10),
         ("data.name", "files"),
+        ("match.by", "flops"),
         ("seed", 1),
     ],
 )
@@ -63,6 +66,8 @@ def test_the_hash_covers_what_changes_a_result(key, value):
         ("retry", True),
         ("data.loader_workers", 4),
         ("data.shard_tokens", 99),
+        ("peak_flops", 1e12),
+        ("match.max_epochs", 4.0),
     ],
 )
 def test_the_hash_covers_nothing_else(key, value):

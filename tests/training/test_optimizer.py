@@ -5,13 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twins import build, random_tokens
 
-from lft.config import OptimizerConfig
+from lft.config import OptimizerConfig, SharingConfig
 from lft.training.optimizer import build_optimizer, learning_rate_multiplier, parameter_groups
 
 
 def test_every_parameter_is_in_exactly_one_group():
     model = build("lft")
-    decayed, kept = (group["params"] for group in parameter_groups(model, 0.1))
+    decayed, kept = (
+        group["params"]
+        for group in parameter_groups(model, OptimizerConfig(learning_rate=1e-3), SharingConfig())
+    )
     everyone = [id(parameter) for parameter in model.parameters()]
     assert sorted(map(id, [*decayed, *kept])) == sorted(everyone)
     assert all(parameter.dim() == 2 for parameter in decayed)
@@ -22,7 +25,9 @@ def test_every_parameter_is_in_exactly_one_group():
 def test_every_parameter_moves_after_one_step(routing):
     model = build(routing)
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    optimizer, _ = build_optimizer(model, OptimizerConfig(learning_rate=1e-2), steps=10, warmup_steps=0)
+    optimizer, _ = build_optimizer(
+        model, OptimizerConfig(learning_rate=1e-2), SharingConfig(), steps=10, warmup_steps=0
+    )
     tokens = random_tokens()
     model.loss(tokens[:, :-1], tokens[:, 1:]).backward()
     optimizer.step()

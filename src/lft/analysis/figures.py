@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, told apart with every common colour blindness. Black is the yardstick. Yellow
-# is darkened to be seen on white; anchors are grey: they answer another question than the shared arms.
+# is darkened to be seen on white; grey and brown are models with other weights, which answer another
+# question than the shared arms.
 ROUTING_COLOURS = {
     "standard": "#000000",
     "lft": "#D55E00",
@@ -21,16 +22,19 @@ ROUTING_COLOURS = {
     "mirror": "#CC79A7",
     "cycle": "#56B4E9",
     "shuffle": "#E69F00",
+    "palindrome": "#B8A700",
     "deep": "#7F7F7F",
     "thin_deep": "#B0B0B0",
-    "explicit": "#B8A700",
+    "wide": "#8C564B",
+    "shrunk": "#C49C94",
+    "explicit": "#6A3D9A",
 }
 LineStyle = Literal["-", "--", ":", "-."]
 LINE_STYLES: tuple[LineStyle, ...] = ("-", "--", ":", "-.")
 AXIS_LABELS = {
     "train/tokens": "training tokens",
     "tokens": "training tokens",
-    "train_flops": "training compute (FLOPs; G = 10⁹, T = 10¹², P = 10¹⁵)",
+    "train/flops": "training compute (FLOPs; G = 10⁹, T = 10¹², P = 10¹⁵)",
     "step": "optimizer steps",
     "perf/seconds": "training time (s)",
 }
@@ -40,7 +44,7 @@ LOG_SPREAD = 30
 
 def routing_colour(label: str) -> str:
     """The colour of a routing, whatever its options; the same in every figure."""
-    return ROUTING_COLOURS.get(label.split(" ")[0], "#B8A700")
+    return ROUTING_COLOURS.get(label.split(" ")[0], "#6A3D9A")
 
 
 def loss_against(
@@ -53,7 +57,7 @@ def loss_against(
 
     Args:
         curves: Rows from `curves_table`.
-        x: Column to draw against: `train/tokens`, `train_flops`, `step` or `perf/seconds`.
+        x: Column to draw against: `train/tokens`, `train/flops`, `step` or `perf/seconds`.
         log_x: Whether the horizontal axis is logarithmic; by default where runs span a wide range.
         title: Title of the figure.
 
@@ -108,7 +112,7 @@ def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -
         panel.set_ylim(points["val/loss"].min() - 0.12 * span, points["val/loss"].max() + 0.12 * span)
     if x in ("train/tokens", "tokens"):
         panel.xaxis.set_major_formatter(lambda value, _: token_count(value))
-    elif x == "train_flops":
+    elif x == "train/flops":
         panel.xaxis.set_major_formatter(EngFormatter())
     panel.set_xlabel(AXIS_LABELS.get(x, x))
     panel.grid(True, color="#DDDDDD", linewidth=0.6)

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from lft.errors import RequestError
-from lft.runs import RESULT_FREE_DATA_KEYS, RESULT_FREE_KEYS, RunFolder, RunState, find_runs
+from lft.runs import RunFolder, RunState, find_runs, result_keys
 
 # What `run.json` knows that the config does not: the text behind a path, and what `auto` came to.
 RECORDED_CONDITIONS = (("data", "fingerprint"), ("data", "tokenizer_sha256"), ("execution", "precision"))
+
+# The parts of a config that make an arm; a run's label names what is unusual in them.
+ARM_KEYS = ("routing", "sharing", "match")
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class RunRecord:
         folder: The run folder.
         config: The resolved config.
         record: `run.json`.
-        routing: The routing's name, with the options in which runs of that name differ.
+        routing: The arm: the routing's name with every option, sharing condition and match that is not the
+            usual one, such as `lft revisits=2`.
     """
 
     folder: RunFolder
@@ -73,11 +77,9 @@ class RunRecord:
 
     @cached_property
     def conditions(self) -> dict[str, Any]:
-        """Everything that can change the result except routing and seed, by dotted key."""
-        config = {key: value for key, value in self.config.items() if key not in RESULT_FREE_KEYS}
-        conditions = flatten({key: value for key, value in config.items() if key not in ("routing", "seed")})
-        for key in RESULT_FREE_DATA_KEYS:
-            conditions.pop(f"data.{key}", None)
+        """Everything that can change the result except the arm and the seed, by dotted key."""
+        keys = result_keys(self.config)
+        conditions = flatten({key: value for key, value in keys.items() if key not in (*ARM_KEYS, "seed")})
         for path in RECORDED_CONDITIONS:
             value: Any = self.record
             for key in path:
@@ -94,10 +96,9 @@ def read_records(location: str | Path) -> list[RunRecord]:
     """
     folders = find_runs(location)
     configs = [_read_config(folder) for folder in folders]
-    labels = _routing_labels([config["routing"] for config in configs])
     records = [
-        RunRecord(folder, config, folder.read("run.json"), label)
-        for folder, config, label in zip(folders, configs, labels, strict=True)
+        _record(folder, config, folder.read("run.json"))
+        for folder, config in zip(folders, configs, strict=True)
     ]
     # An anchor stores more blocks than its scale; the smallest run is what the scale is named for.
     sizes: dict[str, float] = defaultdict(lambda: math.inf)
@@ -143,6 +144,10 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
+def _record(folder: RunFolder, config: dict[str, Any], record: dict[str, Any]) -> RunRecord:
+    return RunRecord(folder, config, record, record.get("arm", config["routing"]["name"]))
+
+
 def _read_config(folder: RunFolder) -> dict[str, Any]:
     try:
         config = folder.read("config.json")
@@ -157,15 +162,3 @@ def _read_config(folder: RunFolder) -> dict[str, Any]:
             "give another folder with runs=..."
         ) from None
     return config
-
-
-def _routing_labels(routings: list[dict[str, Any]]) -> list[str]:
-    by_name: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for routing in routings:
-        by_name[routing["name"]].append(routing)
-    varying = {name: varying_keys(variants) for name, variants in by_name.items()}
-    return [
-        " ".join([name, *(f"{key}={as_text(routing.get(key))}" for key in varying[name])])
-        for routing in routings
-        for name in [routing["name"]]
-    ]

@@ -20,6 +20,7 @@ INTEGER_COLUMNS = (
 )
 METRIC_COLUMNS = (
     "train/tokens",
+    "train/flops",
     "train/loss",
     "val/loss",
     "val/bits_per_byte",
@@ -62,19 +63,19 @@ def curves_table(location: str | Path) -> pd.DataFrame:
         location: A folder of run folders, a glob, or a run folder.
 
     Returns:
-        Columns `run_id state routing scale budget_tokens seed parameters step tokens train_flops`, and the
-        metrics; a value not logged at a step is NaN. `train_flops` are the training FLOPs up to that step.
+        Columns `run_id state routing scale budget_tokens seed parameters step tokens`, and the metrics;
+        a value not logged at a step is NaN. `train/flops` are the training FLOPs up to that step.
 
     Raises:
         RequestError: No run is there.
     """
     rows = [row for record in read_records(location) for row in _curve_rows(record)]
     identity = ["run_id", "state", "routing", "scale", "budget_tokens", "seed", "parameters"]
-    first = [*identity, "step", "tokens", "train_flops", *METRIC_COLUMNS]
+    first = [*identity, "step", "tokens", *METRIC_COLUMNS]
     # Further metrics (a callback of one's own) keep their names behind the known ones.
     others = sorted({key for row in rows for key in row} - set(first))
     table = pd.DataFrame(rows, columns=[*first, *others])
-    return table.astype(dict.fromkeys(("train_flops", *METRIC_COLUMNS), "float64"))
+    return table.astype(dict.fromkeys(METRIC_COLUMNS, "float64"))
 
 
 def _identity(record: RunRecord) -> dict[str, Any]:
@@ -115,18 +116,16 @@ def _run_row(record: RunRecord) -> dict[str, Any]:
 
 def _progress(record: RunRecord) -> dict[str, Any]:
     tokens = record.latest("tokens")
-    flops_per_token = record.costs.get("training_flops_per_token")
     return {
         "train_tokens": tokens,
         "val_loss": record.latest("val/loss"),
         "val_bits_per_byte": record.latest("val/bits_per_byte"),
         "tokens_per_second": record.latest("perf/tokens_per_second"),
-        "train_flops": None if None in (tokens, flops_per_token) else tokens * flops_per_token,
+        "train_flops": record.latest("train/flops"),
         "seconds": record.latest("perf/seconds"),
     }
 
 
 def _curve_rows(record: RunRecord) -> list[dict[str, Any]]:
-    flops_per_token = record.costs.get("training_flops_per_token", float("nan"))
     identity = _identity(record)
-    return [{**identity, **row, "train_flops": row["tokens"] * flops_per_token} for row in record.metrics]
+    return [{**identity, **row} for row in record.metrics]

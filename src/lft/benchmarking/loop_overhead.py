@@ -52,6 +52,6 @@ class BareSteps(StepCallback):
             with trainer.precision_plugin.train_step_context():
                 loss = module.model.loss(self._batch[:, :-1], self._batch[:, 1:])
             (loss / trainer.accumulate_grad_batches).backward()
-        torch.nn.utils.clip_grad_norm_(module.model.parameters(), module.optimizer_config.gradient_clip)
+        torch.nn.utils.clip_grad_norm_(module.model.parameters(), module.config.optimizer.gradient_clip)
         optimizer.step()
         optimizer.zero_grad()

@@ -42,7 +42,9 @@ def measure_model_speed(config: TrainConfig) -> Ratio:
         return llama(input_ids=inputs, labels=inputs).loss
 
     def stepper(network: nn.Module, loss: Callable[[], Tensor]) -> Callable[[], float]:
-        optimizer, _ = build_optimizer(network.to(device), config.optimizer, plan.steps, plan.warmup_steps)
+        optimizer, _ = build_optimizer(
+            network.to(device), config.optimizer, config.sharing, plan.steps, plan.warmup_steps
+        )
         autocast = torch.autocast(device.type, torch.bfloat16) if mixed else nullcontext()
 
         def step() -> float:

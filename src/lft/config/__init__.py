@@ -2,22 +2,28 @@
 
 from lft.config.schema import (
     BudgetConfig,
+    MatchConfig,
     OptimizerConfig,
     PathsConfig,
+    PlanConfig,
     PrepareConfig,
     RoutingConfig,
     ScaleConfig,
+    SharingConfig,
     TrainConfig,
 )
 from lft.config.store import register_schemas, routing_keywords, routing_schema, to_dataclass
 
 __all__ = [
     "BudgetConfig",
+    "MatchConfig",
     "OptimizerConfig",
     "PathsConfig",
+    "PlanConfig",
     "PrepareConfig",
     "RoutingConfig",
     "ScaleConfig",
+    "SharingConfig",
     "TrainConfig",
     "register_schemas",
     "routing_keywords",

@@ -14,6 +14,8 @@ class RoutingConfig:
     """A routing; its further keys are the options of the function of that name in `lft.routing`."""
 
     name: str = MISSING
+    share: Any = "all"
+    """Blocks that keep one set of weights over all their visits: all, none or a list such as [2,3]."""
 
 
 @dataclass
@@ -82,6 +84,56 @@ class OptimizerConfig:
 
 
 @dataclass
+class SharingConfig:
+    """Training conditions that weigh on shared blocks; the defaults treat a visit like any other step."""
+
+    residual_init: str = "stored_depth"
+    """Initial matrices that write to the residual stream are divided by sqrt(2 depth): the stored_depth, the
+    execution_depth, or visits: visits of the block x sqrt(2 stored depth)."""
+    learning_rate: str = "equal"
+    """equal, or divided by the visits of the block, or by sqrt_visits."""
+    weight_decay: str = "equal"
+    """equal, or divided by the visits of the block, or by sqrt_visits."""
+    gradient: str = "all"
+    """Which visits train their block: all, first or last; activations pass gradients on at every visit."""
+    visit_conditioning: str = "none"
+    """What each step learns for itself: none, a scale of its update, or gains of the block's norm layers."""
+    feedback_after: float = 0.0
+    """Share of the optimizer steps that run first visits only, before revisits start."""
+
+    def __post_init__(self) -> None:
+        divisors = ("equal", "visits", "sqrt_visits")
+        choices = {
+            "residual_init": ("stored_depth", "execution_depth", "visits"),
+            "learning_rate": divisors,
+            "weight_decay": divisors,
+            "gradient": ("all", "first", "last"),
+            "visit_conditioning": ("none", "scale", "norm"),
+        }
+        for key, allowed in choices.items():
+            _choose(f"sharing.{key}", getattr(self, key), allowed)
+        if not 0 <= self.feedback_after < 1:
+            raise RequestError(f"sharing.feedback_after={self.feedback_after} must be from 0 up to but not 1")
+
+
+@dataclass
+class MatchConfig:
+    """What a run has in common with a run of another routing at the same scale and budget."""
+
+    by: str = MISSING
+    """tokens, flops, wallclock or energy."""
+    reference: str = "standard"
+    """The routing, with its default options, whose cost over the budget is met."""
+    max_epochs: float = 1.0
+    """How often a matched run may read its training text; budgets read it as often as they need."""
+
+    def __post_init__(self) -> None:
+        _choose("match.by", self.by, ("tokens", "flops", "wallclock", "energy"))
+        if self.max_epochs <= 0:
+            raise RequestError(f"match.max_epochs={self.max_epochs} must be above 0")
+
+
+@dataclass
 class PathsConfig:
     """Where things lie."""
 
@@ -109,12 +161,16 @@ class TrainConfig:
     budget: BudgetConfig = MISSING
     data: DataConfig = MISSING
     optimizer: OptimizerConfig = MISSING
+    sharing: SharingConfig = field(default_factory=SharingConfig)
+    match: MatchConfig = MISSING
     seed: int = 0
     """Initial weights and batch order, each from a generator of its own."""
     precision: str = "auto"
     """auto, fp32 or bf16; auto is bf16 where the hardware computes in it."""
     compile: str = "auto"
     """auto, true or false; auto compiles where a compiler for the device is installed."""
+    peak_flops: float | None = None
+    """FLOPs per second one device could do; looked up or measured when not given."""
     force: bool = False
     """Delete what an earlier start of this run left, and start over."""
     retry: bool = False
@@ -130,10 +186,30 @@ class TrainConfig:
     def __post_init__(self) -> None:
         # `compile=true` reaches a text field as "True".
         self.compile = self.compile.lower()
-        for key, allowed in (("precision", ("auto", "fp32", "bf16")), ("compile", ("auto", "true", "false"))):
-            if getattr(self, key) not in allowed:
-                raise RequestError(
-                    f"{key}={getattr(self, key)} is unknown; choose one of {', '.join(allowed)}"
-                )
+        _choose("precision", self.precision, ("auto", "fp32", "bf16"))
+        _choose("compile", self.compile, ("auto", "true", "false"))
         if self.seed < 0:
             raise RequestError(f"seed={self.seed} must be 0 or more")
+        if self.peak_flops is not None and self.peak_flops <= 0:
+            raise RequestError(f"peak_flops={self.peak_flops} must be above 0")
+
+
+@dataclass
+class PlanConfig(TrainConfig):
+    """A request to `plan.py`."""
+
+    format: str = "table"
+    """table, json or csv."""
+    mfu: float = MISSING
+    """Share of `peak_flops` that training reaches."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _choose("format", self.format, ("table", "json", "csv"))
+        if not 0 < self.mfu <= 1:
+            raise RequestError(f"mfu={self.mfu} must be above 0 and at most 1")
+
+
+def _choose(key: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise RequestError(f"{key}={value} is unknown; choose one of {', '.join(allowed)}")

@@ -4,11 +4,13 @@ from dataclasses import field, make_dataclass
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import MISSING, DictConfig, OmegaConf
 
 from lft.config.schema import (
     BudgetConfig,
+    MatchConfig,
     OptimizerConfig,
+    PlanConfig,
     PrepareConfig,
     RoutingConfig,
     ScaleConfig,
@@ -16,14 +18,14 @@ from lft.config.schema import (
 )
 from lft.data import FilesConfig, FineWebEduConfig, SampleConfig
 from lft.errors import RequestError
-from lft.routing import ROUTINGS, routing_options
+from lft.routing import ROUTINGS, find_routing
 
 
 def routing_schema(name: str) -> type[RoutingConfig]:
     """The config class of a routing: its name and the options of its function."""
     options = [
-        (key, annotation, field(default=default))
-        for key, (annotation, default) in routing_options(name).items()
+        (key, option.type, field(default=MISSING if option.required else option.default))
+        for key, option in find_routing(name).options.items()
     ]
     return make_dataclass(f"{name}_options", options, bases=(RoutingConfig,))
 
@@ -32,10 +34,12 @@ def register_schemas() -> None:
     """Make every schema known to Hydra as `<group>/<option>_schema`."""
     store = ConfigStore.instance()
     store.store(name="train_schema", node=TrainConfig)
+    store.store(name="plan_schema", node=PlanConfig)
     store.store(name="prepare_schema", node=PrepareConfig)
     store.store(group="scale", name="scale_schema", node=ScaleConfig)
     store.store(group="budget", name="budget_schema", node=BudgetConfig)
     store.store(group="optimizer", name="adamw_schema", node=OptimizerConfig)
+    store.store(group="match", name="match_schema", node=MatchConfig)
     store.store(group="data", name="fineweb_edu_schema", node=FineWebEduConfig)
     store.store(group="data", name="files_schema", node=FilesConfig)
     store.store(group="data", name="sample_schema", node=SampleConfig)
@@ -56,5 +60,5 @@ def to_dataclass(config: DictConfig) -> Any:
 
 
 def routing_keywords(config: RoutingConfig) -> dict[str, Any]:
-    """The options of a routing as keywords of its function."""
-    return {key: getattr(config, key) for key in routing_options(config.name)}
+    """The options of a routing as keywords of `make_schedule`."""
+    return {key: getattr(config, key) for key in ("share", *find_routing(config.name).options)}

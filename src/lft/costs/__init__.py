@@ -1,4 +1,4 @@
-"""Parameters, FLOPs and cache bytes as functions of a shape and a number of steps."""
+"""Parameters, FLOPs and bytes as functions of a shape and a number of steps."""
 
 from lft.costs.closed_form import Costs, block_parameters, count_costs, step_flops_per_token
 from lft.costs.shape import ModelShape

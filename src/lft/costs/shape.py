@@ -20,6 +20,9 @@ class ModelShape:
         qk_norm: RMSNorm on each query and key head before the rotary embedding.
         rope_theta: Base of the rotary embedding's wavelengths.
         norm_epsilon: Added to the mean square in every RMSNorm.
+        conditioning: What each step learns beside its block: `none`, a `scale` of its update per channel,
+            or gains of its own for the block's two pre-norms (`norm`).
+        conditioning_steps: Steps that learn it; 0 without conditioning.
     """
 
     vocab_size: int
@@ -32,6 +35,8 @@ class ModelShape:
     qk_norm: bool = False
     rope_theta: float = 10_000.0
     norm_epsilon: float = 1e-5
+    conditioning: str = "none"
+    conditioning_steps: int = 0
 
     def __post_init__(self) -> None:
         sizes = ("vocab_size", "num_blocks", "d_model", "num_heads", "num_kv_heads", "d_ff", "context_length")
@@ -61,3 +66,8 @@ class ModelShape:
     def kv_size(self) -> int:
         """Width of all key heads together, and of all value heads."""
         return self.num_kv_heads * self.head_size
+
+    @property
+    def conditioning_parameters(self) -> int:
+        """Weights that one conditioned step learns for itself."""
+        return {"none": 0, "scale": 1, "norm": 2}[self.conditioning] * self.d_model

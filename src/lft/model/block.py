@@ -72,10 +72,20 @@ class Block(nn.Module):
         residual: Float[Tensor, "batch time width"],
         cosine: Float[Tensor, "time head_size"],
         sine: Float[Tensor, "time head_size"],
+        gains: Float[Tensor, "2 width"] | None = None,
     ) -> Float[Tensor, "batch time width"]:
-        """Read the residual stream and add to it twice."""
-        residual = residual + self.attention(self.attention_norm(residual), cosine, sine)
-        return residual + self.mlp(self.mlp_norm(residual))
+        """Read the residual stream and add to it twice.
+
+        `gains`, when given, scale what attention and feed-forward layer read, beside the norms' own gains.
+        """
+        attention_input = self.attention_norm(residual)
+        if gains is not None:
+            attention_input = attention_input * gains[0]
+        residual = residual + self.attention(attention_input, cosine, sine)
+        mlp_input = self.mlp_norm(residual)
+        if gains is not None:
+            mlp_input = mlp_input * gains[1]
+        return residual + self.mlp(mlp_input)
 
 
 def residual_outputs(block: Block) -> list[Tensor]:

@@ -3,12 +3,13 @@
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn import functional
 
 from lft.costs import ModelShape
 from lft.model.block import Block
 from lft.model.rope import rope_table
-from lft.routing import Schedule
+from lft.routing import Schedule, Step
 
 # As many positions at a time as keep their logits in a CPU's cache.
 LOSS_CHUNKS = nn.LinearCrossEntropyOptions(batch_chunk_size=1024)
@@ -19,20 +20,29 @@ class Transformer(nn.Module):
 
     Args:
         shape: Sizes of the model.
-        schedule: Order of execution; its blocks are the stored ones.
+        schedule: Order of execution; its blocks are the stored ones. May be replaced by another over the
+            same blocks whose steps are all among those of the first.
+        gradient: Which visits train their block: `all`, `first` or `last`. Activations pass their gradient
+            on at every visit.
     """
 
     cosine: Tensor
     sine: Tensor
 
-    def __init__(self, shape: ModelShape, schedule: Schedule) -> None:
+    def __init__(self, shape: ModelShape, schedule: Schedule, gradient: str = "all") -> None:
         super().__init__()
         assert schedule.num_blocks == shape.num_blocks
         self.shape = shape
         self.schedule = schedule
+        self.gradient = gradient
         self.embedding = nn.Embedding(shape.vocab_size, shape.d_model)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.num_blocks))
         self.final_norm = nn.RMSNorm(shape.d_model, shape.norm_epsilon)
+        # Vectors, so that they do not decay; one for each step of the whole schedule.
+        conditioned = schedule.steps if shape.conditioning != "none" else ()
+        self.visit_factors = nn.ParameterDict(
+            {_step_name(step): torch.ones(shape.conditioning_parameters) for step in conditioned}
+        )
         cosine, sine = rope_table(shape.context_length, shape.head_size, shape.rope_theta)
         self.register_buffer("cosine", cosine, persistent=False)
         self.register_buffer("sine", sine, persistent=False)
@@ -42,9 +52,25 @@ class Transformer(nn.Module):
         time = tokens.shape[1]
         cosine, sine = self.cosine[:time], self.sine[:time]
         residual = self.embedding(tokens)
+        detached = self.schedule.detached(self.gradient)
         for step in self.schedule.steps:
-            residual = self.blocks[step.block](residual, cosine, sine)
+            residual = self._execute(step, residual, cosine, sine, trained=step not in detached)
         return residual
+
+    def _execute(
+        self, step: Step, residual: Tensor, cosine: Tensor, sine: Tensor, trained: bool
+    ) -> Float[Tensor, "batch time width"]:
+        block, conditioning = self.blocks[step.block], self.shape.conditioning
+        factors = None if conditioning == "none" else self.visit_factors[_step_name(step)]
+        gains = factors.view(2, -1) if factors is not None and conditioning == "norm" else None
+        if trained:
+            updated = block(residual, cosine, sine, gains)
+        else:
+            constants = {name: parameter.detach() for name, parameter in block.named_parameters()}
+            updated = functional_call(block, constants, (residual, cosine, sine, gains))
+        if factors is not None and conditioning == "scale":
+            return residual + factors * (updated - residual)
+        return updated
 
     def head(self, residual: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time vocab"]:
         """Logits read from the residual stream through the tied embedding."""
@@ -90,6 +116,10 @@ class Transformer(nn.Module):
         for block in self.blocks:
             block.compile()
         self.head_loss = torch.compile(self.head_loss)  # type: ignore[method-assign]
+
+
+def _step_name(step: Step) -> str:
+    return f"b{step.block + 1:02d}_v{step.visit + 1}"
 
 
 def _chunks_pay(residual: Tensor) -> bool:

@@ -1,5 +1,17 @@
 """From a config to what a run will do and cost; no torch, no weights, no data."""
 
-from lft.planning.plan import Plan, make_plan, model_shape
+from lft.planning.arm import Arm, make_arm, model_shape
+from lft.planning.matching import Match, StepCosts, check_epochs, reference_arm
+from lft.planning.plan import Plan, make_plan
 
-__all__ = ["Plan", "make_plan", "model_shape"]
+__all__ = [
+    "Arm",
+    "Match",
+    "Plan",
+    "StepCosts",
+    "check_epochs",
+    "make_arm",
+    "make_plan",
+    "model_shape",
+    "reference_arm",
+]

@@ -3,10 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lft.config import BudgetConfig, OptimizerConfig, ScaleConfig, TrainConfig, routing_keywords
-from lft.costs import Costs, ModelShape, count_costs
+from lft.config import BudgetConfig, OptimizerConfig, TrainConfig
+from lft.costs import Costs, ModelShape
 from lft.errors import RequestError
-from lft.routing import Schedule, make_schedule
+from lft.planning.arm import Arm, arm_label, make_arm, plain_arm
+from lft.planning.matching import Match, StepCosts, check_epochs, matched_steps
+from lft.routing import Schedule
 
 
 @dataclass(frozen=True)
@@ -14,10 +16,10 @@ class Plan:
     """What a run will do.
 
     Attributes:
-        schedule: The order of block executions.
-        shape: Sizes of the model.
-        costs: Cost of this shape and schedule.
-        standard_costs: Cost of the same shape when each block runs once.
+        label: How people call the arm.
+        arm: The model and the order in which it runs.
+        standard: The standard arm of the same scale, which ratios refer to.
+        match: What the run has in common with a run of another routing.
         batch_sequences: Sequences per optimizer step.
         micro_batch_sequences: Most sequences a device works on at once.
         steps: Optimizer steps.
@@ -25,15 +27,50 @@ class Plan:
         milestones: Optimizer steps after which validation runs and a checkpoint is kept.
     """
 
-    schedule: Schedule
-    shape: ModelShape
-    costs: Costs
-    standard_costs: Costs
+    label: str
+    arm: Arm
+    standard: Arm
+    match: Match
     batch_sequences: int
     micro_batch_sequences: int
     steps: int
     warmup_steps: int
     milestones: tuple[int, ...]
+
+    @property
+    def schedule(self) -> Schedule:
+        """The order of block executions, once feedback has started."""
+        return self.arm.schedule
+
+    @property
+    def shape(self) -> ModelShape:
+        """Sizes of the model."""
+        return self.arm.shape
+
+    @property
+    def costs(self) -> Costs:
+        """Cost of this shape and schedule."""
+        return self.arm.costs
+
+    @property
+    def early_steps(self) -> int:
+        """Optimizer steps before feedback starts."""
+        return self.arm.early_steps(self.steps)
+
+    def schedule_at(self, step: int) -> Schedule:
+        """The order of block executions at an optimizer step (from 0)."""
+        return self.arm.early_schedule if step < self.early_steps else self.arm.schedule
+
+    def training_flops_per_token_at(self, step: int) -> int:
+        """Training FLOPs per token at an optimizer step (from 0)."""
+        costs = self.arm.early_costs if step < self.early_steps else self.arm.costs
+        return costs.training_flops_per_token
+
+    def training_flops_until(self, step: int) -> int:
+        """Training FLOPs of so many optimizer steps."""
+        early = min(step, self.early_steps)
+        early_flops = early * self.arm.early_costs.training_flops_per_token
+        return self.tokens_per_step * (early_flops + (step - early) * self.costs.training_flops_per_token)
 
     @property
     def tokens_per_step(self) -> int:
@@ -48,12 +85,17 @@ class Plan:
     @property
     def training_flops(self) -> int:
         """Training FLOPs of the whole run."""
-        return self.tokens * self.costs.training_flops_per_token
+        return self.training_flops_until(self.steps)
 
     @property
     def flop_ratio(self) -> float:
-        """Training FLOPs per token relative to the standard routing of the same shape, head included."""
-        return self.costs.training_flops_per_token / self.standard_costs.training_flops_per_token
+        """Training FLOPs per token relative to the standard routing of the same scale, head included."""
+        return self.costs.training_flops_per_token / self.standard.costs.training_flops_per_token
+
+    @property
+    def steps_ratio(self) -> float:
+        """Block executions relative to the standard routing of the same scale."""
+        return self.schedule.num_steps / self.standard.schedule.num_steps
 
     def accumulation_steps(self, num_devices: int) -> int:
         """Micro-batches per optimizer step and device, all of one size.
@@ -70,9 +112,30 @@ class Plan:
         largest = min(per_device, self.micro_batch_sequences)
         return next(per_device // size for size in range(largest, 0, -1) if per_device % size == 0)
 
+    def remarks(self) -> list[str]:
+        """What a person should know of matches and twins, one line each."""
+        lines = []
+        match, twin = self.match, self.arm.twin
+        if match.by != "tokens":
+            lines.append(
+                f"match={match.by}: {match.actual:.6g} {match.unit} in {self.steps:,} steps, "
+                f"{match.mismatch:+.4%} beside {match.reference} in {match.reference_steps:,} steps"
+                + ("" if match.is_settled else " (a forecast; measured when the run starts)")
+            )
+        if twin:
+            lines.append(
+                f"twin: {twin.actual:,} {twin.quantity}, {twin.mismatch:+.4%} beside {twin.of}; "
+                f"d_model {self.shape.d_model}, {self.shape.num_heads} heads, d_ff {self.shape.d_ff}"
+            )
+        if self.early_steps:
+            lines.append(f"feedback starts after {self.early_steps:,} of {self.steps:,} steps")
+        return lines
+
     def record(self) -> dict[str, Any]:
         """The plan as plain values for `run.json`; blocks counted from 1."""
+        twin = self.arm.twin
         return {
+            "arm": self.label,
             "schedule": self.schedule.block_order,
             "num_blocks": self.schedule.num_blocks,
             "num_steps": self.schedule.num_steps,
@@ -81,55 +144,51 @@ class Plan:
                 **asdict(self.costs),
                 "training_flops": self.training_flops,
                 "ratio_to_standard": self.flop_ratio,
-                "steps_ratio_to_standard": self.schedule.num_steps / self.schedule.num_blocks,
+                "steps_ratio_to_standard": self.steps_ratio,
             },
+            "model": asdict(self.shape),
+            "match": self.match.record(),
+            "twin": {**asdict(twin), "mismatch": twin.mismatch} if twin else None,
             "plan": {
                 "steps": self.steps,
                 "tokens": self.tokens,
                 "tokens_per_step": self.tokens_per_step,
                 "warmup_steps": self.warmup_steps,
+                "early_steps": self.early_steps,
                 "milestones": list(self.milestones),
             },
         }
 
 
-def make_plan(config: TrainConfig) -> Plan:
+def make_plan(config: TrainConfig, measured: StepCosts | None = None) -> Plan:
     """Derive the plan of a run from its config.
+
+    Args:
+        config: The request.
+        measured: What optimizer steps cost on this machine, for a match by seconds or joules; without it
+            such a match is forecast by FLOPs.
 
     Raises:
         RequestError: The config asks for something that cannot be.
     """
-    shape = model_shape(config.scale, config.data.vocab_size)
-    schedule = make_schedule(config.routing.name, shape.num_blocks, **routing_keywords(config.routing))
+    arm = make_arm(config)
     _check_optimizer(config.optimizer)
-    batch_sequences = _batch_sequences(config.optimizer, shape)
-    steps = _optimizer_steps(config.budget, batch_sequences * shape.context_length)
+    batch_sequences = _batch_sequences(config.optimizer, arm.shape)
+    tokens_per_step = batch_sequences * arm.shape.context_length
+    budget_steps = _optimizer_steps(config.budget, tokens_per_step)
+    steps, match = matched_steps(config, arm, budget_steps, tokens_per_step, measured)
+    if config.data.train_tokens is not None:
+        check_epochs(config, steps * tokens_per_step, config.data.train_tokens)
     return Plan(
-        schedule=schedule,
-        shape=shape,
-        costs=count_costs(shape, schedule.num_steps),
-        standard_costs=count_costs(shape, shape.num_blocks),
+        label=arm_label(config),
+        arm=arm,
+        standard=plain_arm(config, "standard"),
+        match=match,
         batch_sequences=batch_sequences,
         micro_batch_sequences=config.optimizer.micro_batch_sequences,
         steps=steps,
         warmup_steps=round(config.optimizer.warmup_fraction * steps),
         milestones=_milestones(config.budget.milestones, steps),
-    )
-
-
-def model_shape(scale: ScaleConfig, vocab_size: int) -> ModelShape:
-    """The shape a scale asks for, at a vocabulary."""
-    return ModelShape(
-        vocab_size=vocab_size,
-        num_blocks=scale.num_blocks,
-        d_model=scale.d_model,
-        num_heads=scale.num_heads,
-        num_kv_heads=scale.num_heads if scale.num_kv_heads is None else scale.num_kv_heads,
-        d_ff=scale.d_ff,
-        context_length=scale.context_length,
-        qk_norm=scale.qk_norm,
-        rope_theta=scale.rope_theta,
-        norm_epsilon=scale.norm_epsilon,
     )
 
 

@@ -1,6 +1,18 @@
 """Schedules and the routings that make them; pure Python, imports nothing else of this package."""
 
-from lft.routing.families import ROUTINGS, make_schedule, routing, routing_options
+# Importing the families registers their routings.
+from lft.routing import families
+from lft.routing.registry import ROUTINGS, Routing, Twin, find_routing, make_schedule, routing
 from lft.routing.schedule import Schedule, Step
 
-__all__ = ["ROUTINGS", "Schedule", "Step", "make_schedule", "routing", "routing_options"]
+__all__ = [
+    "ROUTINGS",
+    "Routing",
+    "Schedule",
+    "Step",
+    "Twin",
+    "families",
+    "find_routing",
+    "make_schedule",
+    "routing",
+]

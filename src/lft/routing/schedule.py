@@ -1,7 +1,7 @@
 """The schedule: which stored block runs at each step of a forward pass."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -51,6 +51,40 @@ class Schedule:
             steps.append(Step(block, visits[block]))
             visits[block] += 1
         return cls(num_blocks, tuple(steps))
+
+    def untied(self, shared: Collection[int] = ()) -> Self:
+        """The same execution depth with more stored blocks: every visit gets weights of its own.
+
+        Stored blocks are numbered in the order of their first execution, so that with nothing shared the
+        plain stack 1 2 3 ... E remains. A schedule without anything to untie is returned as it is.
+
+        Args:
+            shared: Blocks (from 0) that keep one set of weights over all their visits.
+        """
+        if all(step.visit == 0 or step.block in shared for step in self.steps):
+            return self
+        weights = [step._replace(visit=0) if step.block in shared else step for step in self.steps]
+        numbers = {owner: number for number, owner in enumerate(dict.fromkeys(weights))}
+        return self.from_order([numbers[owner] for owner in weights], len(numbers))
+
+    def without_revisits(self) -> Self:
+        """The first visits alone, in their order: the standard order for every routing that meets them so."""
+        return type(self)(self.num_blocks, tuple(step for step in self.steps if step.visit == 0))
+
+    def detached(self, gradient: str) -> frozenset[Step]:
+        """The steps that give their block no gradient when only some visits of a block shall.
+
+        Args:
+            gradient: Which visits train their block: `all`, or the `first` or the `last` alone.
+        """
+        if gradient == "all":
+            return frozenset()
+        visits = self.visit_map
+        return frozenset(
+            step
+            for step in self.steps
+            if step.visit != (0 if gradient == "first" else visits[step.block] - 1)
+        )
 
     @property
     def num_steps(self) -> int:

@@ -4,19 +4,26 @@ import hashlib
 import json
 from typing import Any
 
-# Where and how a run executes, not what it computes. Batches are the same on any number of devices
-# and loader workers, so a run may resume on another machine.
-RESULT_FREE_KEYS = frozenset({"trainer", "logger", "callbacks", "paths", "force", "retry"})
-RESULT_FREE_DATA_KEYS = frozenset({"loader_workers", "shard_tokens"})
+# Where and how a run executes, or whether it may start; not what it computes. Batches are the same on any
+# number of devices and loader workers, so a run may resume on another machine.
+RESULT_FREE_KEYS = frozenset(
+    "trainer logger callbacks paths peak_flops force retry data.loader_workers data.shard_tokens "
+    "match.max_epochs".split()
+)
+
+
+def result_keys(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A resolved config without the keys that cannot change a result."""
+    return {
+        key: result_keys(value, f"{prefix}{key}.") if isinstance(value, dict) else value
+        for key, value in config.items()
+        if f"{prefix}{key}" not in RESULT_FREE_KEYS
+    }
 
 
 def config_hash(config: dict[str, Any]) -> str:
     """Eight hexadecimal digits over every key of a resolved config that can change a result."""
-    relevant = {key: value for key, value in config.items() if key not in RESULT_FREE_KEYS}
-    relevant["data"] = {
-        key: value for key, value in config["data"].items() if key not in RESULT_FREE_DATA_KEYS
-    }
-    text = json.dumps(relevant, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(result_keys(config), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

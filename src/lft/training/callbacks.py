@@ -79,16 +79,14 @@ class MetricsLogger(StepCallback):
     """Sends the metrics of a step to every logger.
 
     Args:
-        flops_per_token: Training FLOPs per token.
         peak_flops: FLOPs per second that all devices together could do.
         log_every_steps: Optimizer steps from one logged row to the next.
     """
 
-    def __init__(self, flops_per_token: int, peak_flops: float, log_every_steps: int) -> None:
+    def __init__(self, peak_flops: float, log_every_steps: int) -> None:
         super().__init__()
         self.log_every_steps = log_every_steps
         self.clock = TrainingClock()
-        self.flops_per_token = flops_per_token
         self.peak_flops = peak_flops
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -120,7 +118,8 @@ class MetricsLogger(StepCallback):
         rate = self.clock.recent_tokens_per_second()
         if rate is not None:
             metrics["perf/tokens_per_second"] = rate
-            metrics["perf/mfu"] = rate * self.flops_per_token / self.peak_flops
+            flops_per_token = module.plan.training_flops_per_token_at(trainer.global_step - 1)
+            metrics["perf/mfu"] = rate * flops_per_token / self.peak_flops
         return metrics
 
 
@@ -179,9 +178,11 @@ class Milestones(StepCallback):
 
 
 def log(trainer: lightning.Trainer, module: LanguageModel, metrics: dict[str, float]) -> None:
-    """Send metrics of the present step to every logger, with the tokens seen beside them."""
+    """Send metrics of the present step to every logger, beside the tokens seen and the FLOPs spent so far."""
+    flops = module.plan.training_flops_until(trainer.global_step)
+    spent = {"train/tokens": module.tokens_seen, "train/flops": flops}
     for logger in trainer.loggers:
-        logger.log_metrics({"train/tokens": module.tokens_seen, **metrics}, step=trainer.global_step)
+        logger.log_metrics({**spent, **metrics}, step=trainer.global_step)
 
 
 def _applied_learning_rate(trainer: lightning.Trainer) -> float:

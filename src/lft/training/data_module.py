@@ -63,9 +63,14 @@ class TokenDataModule(lightning.LightningDataModule):
         self.loader_workers = loader_workers
 
     @property
+    def epoch_tokens(self) -> int:
+        """Training tokens of one pass over the text."""
+        return self.sequences.num_sequences * self.plan.shape.context_length
+
+    @property
     def epochs(self) -> float:
         """How often the run passes over the training text."""
-        return self.plan.steps * self.plan.batch_sequences / self.sequences.num_sequences
+        return self.plan.tokens / self.epoch_tokens
 
     def train_dataloader(self) -> DataLoader:
         """Micro-batches from the trainer's present optimizer step on."""

@@ -14,14 +14,23 @@ from lft.config import TrainConfig
 from lft.data import prepare, prepared_folder
 from lft.errors import RequestError, RunFailed
 from lft.model import Transformer, initialize
-from lft.planning import Plan, make_plan
+from lft.planning import Plan, StepCosts, check_epochs, make_plan
 from lft.runs import RunFolder, RunState, run_id
 from lft.training.assembly import build_callbacks, build_loggers, build_trainer
+from lft.training.calibration import measure_step_costs
 from lft.training.callbacks import MetricsLogger, Milestones
 from lft.training.data_module import TokenDataModule
-from lft.training.hardware import peak_flops, peak_memory_bytes, reset_peak_memory, resolve_compile
+from lft.training.hardware import (
+    chosen_device,
+    peak_flops,
+    peak_memory_bytes,
+    reset_peak_memory,
+    resolve_compile,
+    resolve_precision,
+)
 from lft.training.language_model import LanguageModel
 from lft.training.messages import say
+from lft.training.meters import find_meter
 from lft.training.metrics_file import MetricsFile
 from lft.training.records import run_record, run_summary
 from lft.training.validation import ValidationSet
@@ -93,9 +102,10 @@ class Job:
         folder: RunFolder,
         extra_callbacks: list[Callback],
     ) -> None:
-        self.config, self.settings, self.plan, self.folder = config, settings, plan, folder
+        self.config, self.settings, self.folder = config, settings, folder
         earlier = {} if config.force else folder.read("run.json")
         self.wandb_id = earlier.get("wandb_id") or new_identity(folder.name)
+        self.plan = plan = settle_match(config, plan, earlier)
         self.loggers = build_loggers(config, settings, folder, self.wandb_id)
         metrics_file = MetricsFile(folder.path / "metrics.jsonl")
         self.trainer = build_trainer(config, plan, [metrics_file, *self.loggers], folder)
@@ -104,14 +114,15 @@ class Job:
 
         data = prepare(config.data, Path(config.paths.prepared))
         self.batches = TokenDataModule(data, plan, config.seed, config.data.loader_workers)
+        check_epochs(config, plan.tokens, self.batches.epoch_tokens)
         validation = ValidationSet(data, plan.shape.context_length, plan.micro_batch_sequences)
-        model = Transformer(plan.shape, plan.schedule)
-        initialize(model, config.seed)
-        self.module = LanguageModel(model, config.optimizer, plan)
+        model = Transformer(plan.shape, plan.schedule, config.sharing.gradient)
+        initialize(model, config.seed, config.sharing.residual_init)
+        self.module = LanguageModel(model, config, plan)
 
-        peak = peak_flops(self.device, str(self.trainer.precision)) * self.trainer.world_size
+        peak = config.peak_flops or peak_flops(self.device, str(self.trainer.precision))
         every = config.trainer["log_every_n_steps"]
-        self.metrics = MetricsLogger(plan.costs.training_flops_per_token, peak, every)
+        self.metrics = MetricsLogger(peak * self.trainer.world_size, every)
         self.milestones = Milestones(validation, folder.checkpoints, plan.milestones, self.metrics)
         self.trainer.callbacks += [self.metrics, *callbacks, self.milestones, *extra_callbacks]  # type: ignore[attr-defined]
         self.record = run_record(plan, data, self.batches.epochs, self.trainer)
@@ -148,6 +159,8 @@ class Job:
             if isinstance(logger, WeightsAndBiases):
                 logger.start()
         say(f"{'resuming' if self._resumes else 'training'} {self.folder.path}")
+        for line in self.plan.remarks():
+            say(f"  {line}")
         if self.batches.epochs > 1:
             say(f"  the text is read {self.batches.epochs:.1f} times, reshuffled for each pass")
 
@@ -185,3 +198,30 @@ class Job:
     @property
     def _compiles(self) -> bool:
         return resolve_compile(self.config.compile, self.device)
+
+
+def settle_match(config: TrainConfig, plan: Plan, earlier: dict[str, Any]) -> Plan:
+    """The plan, with its steps measured where they are matched by seconds or joules.
+
+    Args:
+        config: The request.
+        plan: Its plan, perhaps forecast.
+        earlier: `run.json` of an earlier start, whose measurement stands; empty when there was none.
+
+    Raises:
+        RequestError: There is no meter, or several devices train.
+    """
+    if plan.match.is_settled:
+        return plan
+    recorded = earlier.get("match", {}).get("step_costs")
+    if recorded:
+        return make_plan(config, StepCosts(**recorded))
+    if config.trainer.get("devices") != 1 or config.trainer.get("num_nodes") != 1:
+        raise RequestError(
+            f"match={plan.match.by} calibrates on one device; use trainer.devices=1 trainer.num_nodes=1"
+        )
+    device = chosen_device(config.trainer["accelerator"])
+    meter = find_meter(plan.match.by, device)
+    say(f"calibrating match={plan.match.by} against {plan.match.reference}")
+    precision, compiled = resolve_precision(config.precision, device), resolve_compile(config.compile, device)
+    return make_plan(config, measure_step_costs(config, plan, meter, device, precision, compiled))

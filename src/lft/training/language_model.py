@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lft.config import OptimizerConfig
+from lft.config import TrainConfig
 from lft.model import Transformer
 from lft.planning import Plan
 from lft.training.optimizer import build_optimizer
@@ -24,16 +24,20 @@ class LanguageModel(lightning.LightningModule):
         train_seconds: Time spent training so far; validation and checkpoints are not in it.
     """
 
-    def __init__(self, model: Transformer, config: OptimizerConfig, plan: Plan) -> None:
+    def __init__(self, model: Transformer, config: TrainConfig, plan: Plan) -> None:
         super().__init__()
         self.model = model
-        self.optimizer_config = config
+        self.config = config
         self.plan = plan
         self.step_loss = torch.zeros(())
         self.gradient_norm = torch.zeros(())
         self.tokens_seen = 0
         self.train_seconds = 0.0
         self._micro_losses: list[Tensor] = []
+
+    def on_train_batch_start(self, *args: Any) -> None:
+        """Run the schedule of this step."""
+        self.model.schedule = self.plan.schedule_at(self.trainer.global_step)
 
     def training_step(self, batch: Int[Tensor, "batch time"], batch_index: int) -> Float[Tensor, ""]:
         """Loss of one micro-batch of sequences, each one token longer than the context."""
@@ -48,7 +52,7 @@ class LanguageModel(lightning.LightningModule):
         Called once per optimizer step, when all of its micro-batches are accumulated.
         """
         self.gradient_norm = torch.nn.utils.clip_grad_norm_(
-            self.model.parameters(), self.optimizer_config.gradient_clip
+            self.model.parameters(), self.config.optimizer.gradient_clip
         )
         self.step_loss = torch.stack(self._micro_losses).mean()
         self._micro_losses.clear()
@@ -56,7 +60,7 @@ class LanguageModel(lightning.LightningModule):
     def configure_optimizers(self) -> Any:
         """AdamW with a learning rate that changes every optimizer step."""
         optimizer, schedule = build_optimizer(
-            self.model, self.optimizer_config, self.plan.steps, self.plan.warmup_steps
+            self.model, self.config.optimizer, self.config.sharing, self.plan.steps, self.plan.warmup_steps
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 

@@ -1,25 +1,46 @@
-"""AdamW over two parameter groups, and the learning rate over a run."""
+"""AdamW over parameter groups, and the learning rate over a run."""
 
 import math
+from collections import defaultdict
 
 from torch import nn
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
-from lft.config import OptimizerConfig
+from lft.config import OptimizerConfig, SharingConfig
+from lft.model import Transformer
 
 
-def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
+def parameter_groups(model: nn.Module, config: OptimizerConfig, sharing: SharingConfig) -> list[dict]:
     """Every trainable parameter in exactly one group: matrices decay, norm gains do not.
 
     The tied embedding counts as a matrix, since it is also the output head (the convention of GPT-3,
-    Brown et al. 2020, appendix B, as nanoGPT reads it).
+    Brown et al. 2020, appendix B, as nanoGPT reads it). Where the learning rate or the decay is divided by
+    visits, blocks of equal visits share their groups; what is not in a block is visited once. Since AdamW
+    decays by learning rate x weight decay, dividing the former divides the decay of a step too.
     """
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    visits = _visits(model)
+    groups: dict[tuple[float, float], list[nn.Parameter]] = defaultdict(list)
+    for parameter in (parameter for parameter in model.parameters() if parameter.requires_grad):
+        count = visits.get(id(parameter), 1)
+        decay = config.weight_decay / _divisor(sharing.weight_decay, count) if parameter.dim() >= 2 else 0.0
+        groups[config.learning_rate / _divisor(sharing.learning_rate, count), decay].append(parameter)
     return [
-        {"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
-        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+        {"params": parameters, "lr": rate, "weight_decay": decay}
+        for (rate, decay), parameters in groups.items()
     ]
+
+
+def _visits(model: nn.Module) -> dict[int, int]:
+    """Visits of every parameter of a block, by identity."""
+    if not isinstance(model, Transformer):
+        return {}
+    blocks = zip(model.blocks, model.schedule.visit_map, strict=True)
+    return {id(parameter): count for block, count in blocks for parameter in block.parameters()}
+
+
+def _divisor(rule: str, visits: int) -> float:
+    return {"equal": 1.0, "visits": visits, "sqrt_visits": math.sqrt(visits)}[rule]
 
 
 def learning_rate_multiplier(step: int, steps: int, warmup_steps: int, final_fraction: float) -> float:
@@ -35,13 +56,12 @@ def learning_rate_multiplier(step: int, steps: int, warmup_steps: int, final_fra
 
 
 def build_optimizer(
-    model: nn.Module, config: OptimizerConfig, steps: int, warmup_steps: int
+    model: nn.Module, config: OptimizerConfig, sharing: SharingConfig, steps: int, warmup_steps: int
 ) -> tuple[AdamW, LambdaLR]:
     """The optimizer and its learning-rate schedule, one schedule step per optimizer step."""
     device = next(model.parameters()).device
     optimizer = AdamW(
-        parameter_groups(model, config.weight_decay),
-        lr=config.learning_rate,
+        parameter_groups(model, config, sharing),
         betas=(config.beta1, config.beta2),
         eps=config.epsilon,
         fused=device.type in ("cpu", "cuda", "mps"),
