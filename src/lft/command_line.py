@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
@@ -22,6 +23,8 @@ from lft.config import register_schemas, to_dataclass
 from lft.errors import RequestError, RunFailed
 
 Job = Callable[[Any], None]
+
+IN_PROCESS_LAUNCHER = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 
 
 class _Tally:
@@ -64,19 +67,25 @@ def job(function: Job) -> Callable[[DictConfig], None]:
             _tally.done += 1
         except Exception as error:
             _tally.count(error)
+            hydra = HydraConfig.get()
             if isinstance(error, RequestError | RunFailed):
-                _complain(str(error))
+                _complain(f"{error}{_job_remark(hydra)}")
             else:
                 traceback.print_exc()
-            # A sweep may run its jobs in other processes: raising tells the one that counts.
-            if HydraConfig.get().mode is RunMode.MULTIRUN:
+            # A launcher may run the jobs of a sweep in other processes: raising tells the one that counts.
+            if hydra.mode is RunMode.MULTIRUN and hydra.launcher._target_ != IN_PROCESS_LAUNCHER:
                 raise
 
     return task
 
 
-def run(main: Callable[[], Any]) -> NoReturn:
-    """Run an entry point and exit with the code that tells what happened."""
+def run(main: Callable[[], Any], count_jobs: bool = True) -> NoReturn:
+    """Run an entry point and exit with the code that tells what happened.
+
+    Args:
+        main: The entry point.
+        count_jobs: Whether to say at the end how many jobs of several are done.
+    """
     try:
         main()
     except RequestError as error:
@@ -88,16 +97,22 @@ def run(main: Callable[[], Any]) -> NoReturn:
         if not _tally.total:
             traceback.print_exc()
             sys.exit(1)
-    sys.exit(_conclude())
+    sys.exit(_conclude(count_jobs))
 
 
-def _conclude() -> int:
-    if _tally.total > 1:
+def _conclude(count_jobs: bool) -> int:
+    if count_jobs and _tally.total > 1:
         unfinished = _tally.failed + _tally.refused
         print(f"{_tally.total} jobs: {_tally.done} done, {unfinished} not done", file=sys.stderr)
     if _tally.refused and _tally.refused == _tally.total:
         return 2
     return 1 if _tally.failed or _tally.refused else 0
+
+
+def _job_remark(hydra: HydraConf) -> str:
+    """Which job of a sweep a complaint is about."""
+    overrides = " ".join(hydra.overrides.task)
+    return f" (job {overrides})" if hydra.mode is RunMode.MULTIRUN and overrides else ""
 
 
 def _refuse(message: str) -> NoReturn:

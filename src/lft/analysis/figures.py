@@ -6,6 +6,7 @@ import pandas as pd
 
 from lft.analysis.records import routing_order
 from lft.errors import RequestError
+from lft.terminal import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -111,7 +112,7 @@ def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -
         span = points["val/loss"].max() - points["val/loss"].min()
         panel.set_ylim(points["val/loss"].min() - 0.12 * span, points["val/loss"].max() + 0.12 * span)
     if x in ("train/tokens", "tokens"):
-        panel.xaxis.set_major_formatter(lambda value, _: token_count(value))
+        panel.xaxis.set_major_formatter(lambda value, _: short(value))
     elif x == "train/flops":
         panel.xaxis.set_major_formatter(EngFormatter())
     panel.set_xlabel(AXIS_LABELS.get(x, x))
@@ -119,14 +120,6 @@ def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -
     panel.set_axisbelow(True)
     for side in ("top", "right"):
         panel.spines[side].set_visible(False)
-
-
-def token_count(value: float) -> str:
-    """A token count in three figures: 500M, 1.2B, 40k."""
-    for suffix, unit in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
-        if abs(value) >= unit:
-            return f"{value / unit:.3g}{suffix}"
-    return f"{value:.3g}"
 
 
 def _line_styles(labels: list[str]) -> dict[str, LineStyle]:

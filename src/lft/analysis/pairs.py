@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from lft.analysis.intervals import t_interval
-from lft.analysis.records import RunRecord, as_text, read_records, varying_keys
+from lft.analysis.records import RunRecord, read_records
 from lft.errors import RequestError
+from lft.runs import as_text, varying_keys
 
 PAIR_COLUMNS = [
     "routing",

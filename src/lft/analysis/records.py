@@ -1,6 +1,5 @@
 """Run folders read for analysis: what a run was asked to do, what it recorded, and how people call it."""
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping
@@ -10,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from lft.errors import RequestError
-from lft.runs import RunFolder, RunState, find_runs, result_keys
+from lft.runs import ARM_KEYS, RunFolder, RunState, find_runs, flatten, result_keys
 
 # What `run.json` knows that the config does not: the text behind a path, and what `auto` came to.
 RECORDED_CONDITIONS = (("data", "fingerprint"), ("data", "tokenizer_sha256"), ("execution", "precision"))
-
-# The parts of a config that make an arm; a run's label names what is unusual in them.
-ARM_KEYS = ("routing", "sharing", "match")
 
 
 @dataclass(frozen=True)
@@ -120,28 +116,6 @@ def read_records(location: str | Path) -> list[RunRecord]:
 def routing_order(label: str) -> tuple[bool, str]:
     """Sort key of routings: the standard one first, the others by name."""
     return label != "standard", label
-
-
-def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A nested mapping as `{dotted key: value}`."""
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat.update(flatten(value, f"{prefix}{key}."))
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
-
-
-def varying_keys(settings: list[dict[str, Any]]) -> list[str]:
-    """The keys whose values are not the same in all of several flat mappings."""
-    keys = sorted({key for flat in settings for key in flat})
-    return [key for key in keys if len({as_text(flat.get(key)) for flat in settings}) > 1]
-
-
-def as_text(value: Any) -> str:
-    """A config value as a person would type it; equal exactly where the values are."""
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _record(folder: RunFolder, config: dict[str, Any], record: dict[str, Any]) -> RunRecord:

@@ -12,7 +12,13 @@ from lft.config.schema import (
     SharingConfig,
     TrainConfig,
 )
-from lft.config.store import register_schemas, routing_keywords, routing_schema, to_dataclass
+from lft.config.store import (
+    plain_settings,
+    register_schemas,
+    routing_keywords,
+    routing_schema,
+    to_dataclass,
+)
 
 __all__ = [
     "BudgetConfig",
@@ -25,6 +31,7 @@ __all__ = [
     "ScaleConfig",
     "SharingConfig",
     "TrainConfig",
+    "plain_settings",
     "register_schemas",
     "routing_keywords",
     "routing_schema",

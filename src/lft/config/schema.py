@@ -208,6 +208,14 @@ class PlanConfig(TrainConfig):
         _choose("format", self.format, ("table", "json", "csv"))
         if not 0 < self.mfu <= 1:
             raise RequestError(f"mfu={self.mfu} must be above 0 and at most 1")
+        if self.peak_flops is None:
+            raise RequestError("peak_flops has no value; give the device's FLOPs per second, such as 312e12")
+
+    @property
+    def device_flops(self) -> float:
+        """FLOPs per second the device could do."""
+        assert self.peak_flops is not None
+        return self.peak_flops
 
 
 def _choose(key: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -1,6 +1,7 @@
 """Registers the schemas with Hydra and turns a composed config into dataclasses."""
 
-from dataclasses import field, make_dataclass
+import json
+from dataclasses import asdict, field, fields, make_dataclass
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -57,6 +58,13 @@ def to_dataclass(config: DictConfig) -> Any:
     if missing:
         raise RequestError(f"{missing[0]} has no value; give it as {missing[0]}=...")
     return OmegaConf.to_object(config)
+
+
+def plain_settings(config: TrainConfig) -> dict[str, Any]:
+    """The keys of a training request as plain values, as `config.json` holds them."""
+    values = asdict(config)
+    # Through JSON, so that the hash sees what the file will hold.
+    return json.loads(json.dumps({field.name: values[field.name] for field in fields(TrainConfig)}))
 
 
 def routing_keywords(config: RoutingConfig) -> dict[str, Any]:

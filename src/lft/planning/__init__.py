@@ -3,11 +3,13 @@
 from lft.planning.arm import Arm, make_arm, model_shape
 from lft.planning.matching import Match, StepCosts, check_epochs, reference_arm
 from lft.planning.plan import Plan, make_plan
+from lft.planning.report import Report
 
 __all__ = [
     "Arm",
     "Match",
     "Plan",
+    "Report",
     "StepCosts",
     "check_epochs",
     "make_arm",

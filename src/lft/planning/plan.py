@@ -10,6 +10,8 @@ from lft.planning.arm import Arm, arm_label, make_arm, plain_arm
 from lft.planning.matching import Match, StepCosts, check_epochs, matched_steps
 from lft.routing import Schedule
 
+QUANTITY_NAMES = {"parameters": "parameters", "flops": "forward FLOPs per token"}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -93,6 +95,37 @@ class Plan:
         return self.costs.training_flops_per_token / self.standard.costs.training_flops_per_token
 
     @property
+    def total_ratio(self) -> float:
+        """Training FLOPs of the whole run relative to the standard routing's over the budget."""
+        budget_tokens = self.match.reference_steps * self.tokens_per_step
+        return self.training_flops / (budget_tokens * self.standard.costs.training_flops_per_token)
+
+    @property
+    def training_flops_by_part(self) -> dict[str, int]:
+        """Training FLOPs of the whole run in the blocks' projections, in attention and in the head."""
+        early, late = self.early_steps, self.steps - self.early_steps
+        attention = (
+            early * self.arm.early_costs.attention_flops_per_token
+            + late * self.costs.attention_flops_per_token
+        )
+        parts = {
+            "attention": 3 * self.tokens_per_step * attention,
+            "head": 3 * self.tokens * self.costs.head_flops_per_token,
+        }
+        return {"projections": self.training_flops - sum(parts.values()), **parts}
+
+    @property
+    def activation_bytes(self) -> int:
+        """What the backward pass of one micro-batch on one device needs, uncompiled, in float32."""
+        sequences = self.batch_sequences // self.accumulation_steps(1)
+        return sequences * self.shape.context_length * self.costs.activation_bytes_per_token
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """All checkpoints of the run: weights at every milestone, and one to resume from."""
+        return len(self.milestones) * self.costs.weights_bytes + self.costs.resumable_bytes
+
+    @property
     def steps_ratio(self) -> float:
         """Block executions relative to the standard routing of the same scale."""
         return self.schedule.num_steps / self.standard.schedule.num_steps
@@ -124,8 +157,9 @@ class Plan:
             )
         if twin:
             lines.append(
-                f"twin: {twin.actual:,} {twin.quantity}, {twin.mismatch:+.4%} beside {twin.of}; "
-                f"d_model {self.shape.d_model}, {self.shape.num_heads} heads, d_ff {self.shape.d_ff}"
+                f"twin: {twin.actual:,} {QUANTITY_NAMES[twin.quantity]}, {twin.mismatch:+.4%} beside "
+                f"{twin.of}; d_model {self.shape.d_model}, {self.shape.num_heads} heads, "
+                f"d_ff {self.shape.d_ff}"
             )
         if self.early_steps:
             lines.append(f"feedback starts after {self.early_steps:,} of {self.steps:,} steps")

@@ -8,6 +8,8 @@ from lft.costs import ModelShape, count_costs
 from lft.errors import RequestError
 
 CLOSE_ENOUGH = 0.005
+# A tenth of a percent of mismatch weighs as much as proportions changed by two percent.
+MISMATCH_WEIGHT = 20.0
 MULTIPLE = 8
 
 
@@ -43,7 +45,7 @@ def fit_width(shape: ModelShape, num_steps: int, quantity: str, target: int) -> 
     """The shape of another width whose parameters or FLOPs come to a target.
 
     Width and feed-forward width are multiples of 8. Of all widths that come within half a percent, the one
-    is taken whose proportions (feed-forward to width, and head size) change least.
+    is taken whose proportions (feed-forward to width, and head size) and whose mismatch are least.
 
     Args:
         shape: The shape to widen or narrow; it is returned as it is when it meets the target.
@@ -65,10 +67,10 @@ def fit_width(shape: ModelShape, num_steps: int, quantity: str, target: int) -> 
     def mismatch(candidate: ModelShape) -> float:
         return abs(quantity_of(candidate, num_steps, quantity) / target - 1)
 
-    close = [candidate for candidate in candidates if mismatch(candidate) <= CLOSE_ENOUGH]
-    if close:
-        return min(close, key=lambda candidate: _distortion(candidate, shape))
-    return min(candidates, key=mismatch)
+    close = [candidate for candidate in candidates if mismatch(candidate) <= CLOSE_ENOUGH] or candidates
+    return min(
+        close, key=lambda candidate: _distortion(candidate, shape) + MISMATCH_WEIGHT * mismatch(candidate)
+    )
 
 
 def _candidates(shape: ModelShape, num_steps: int, quantity: str, target: int) -> Iterator[ModelShape]:

@@ -1,18 +1,23 @@
 """The run folder: identity, markers, records, locks; every reader and writer of runs comes through here."""
 
 from lft.runs.folder import RunFolder, RunState, find_runs, write_json, write_text
-from lft.runs.identity import config_hash, result_keys, run_id, token_label
+from lft.runs.identity import ARM_KEYS, config_hash, result_keys, run_id, token_label
 from lft.runs.provenance import provenance
+from lft.runs.settings import as_text, flatten, varying_keys
 
 __all__ = [
+    "ARM_KEYS",
     "RunFolder",
     "RunState",
+    "as_text",
     "config_hash",
     "find_runs",
+    "flatten",
     "provenance",
     "result_keys",
     "run_id",
     "token_label",
+    "varying_keys",
     "write_json",
     "write_text",
 ]

@@ -11,6 +11,9 @@ RESULT_FREE_KEYS = frozenset(
     "match.max_epochs".split()
 )
 
+# The parts of a config that make an arm; its label names what is unusual in them.
+ARM_KEYS = ("routing", "sharing", "match")
+
 
 def result_keys(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """A resolved config without the keys that cannot change a result."""

@@ -1,16 +1,14 @@
 """One training job, from a typed config to `DONE`."""
 
-import json
 import traceback
 from contextlib import nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.utilities import rank_zero_only
 
-from lft.config import TrainConfig
+from lft.config import TrainConfig, plain_settings
 from lft.data import prepare, prepared_folder
 from lft.errors import RequestError, RunFailed
 from lft.model import Transformer, initialize
@@ -51,8 +49,7 @@ def train(config: TrainConfig, extra_callbacks: list[Callback] | None = None) ->
         RequestError: The request cannot be carried out; nothing is written.
         RunFailed: Training broke off, now or earlier; the folder holds `FAILED` with the cause.
     """
-    # Through JSON, so that the hash sees what `config.json` will hold.
-    settings = json.loads(json.dumps(asdict(config)))
+    settings = plain_settings(config)
     plan = make_plan(config)
     folder = RunFolder(Path(config.paths.runs) / run_id(settings))
     # Lightning starts a process for each further device; those follow the first, which holds the folder.
