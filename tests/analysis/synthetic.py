@@ -7,9 +7,14 @@ from typing import Any
 
 from lft.runs import RunFolder, run_id
 
-SCHEDULES = {"standard": [1, 2, 3, 4, 5], "lft": [1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5]}
-FLOPS_PER_TOKEN = {"standard": 5_000_000, "lft": 10_000_000}
-RATIOS = {"standard": 1.0, "lft": 2.0}
+SCHEDULES = {
+    "standard": [1, 2, 3, 4, 5],
+    "lft": [1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5],
+    "loop": [1, 2, 3, 4, 2, 3, 4, 2, 3, 4, 5],
+    "deep": list(range(1, 12)),
+}
+FLOPS_PER_TOKEN = {name: 5_000_000 if name == "standard" else 10_000_000 for name in SCHEDULES}
+RATIOS = {name: 1.0 if name == "standard" else 2.0 for name in SCHEDULES}
 TOKENS_PER_STEP = 1000
 
 

@@ -41,6 +41,22 @@ def test_the_notebook_runs_and_holds_both_figures_and_the_paired_difference(runs
 
 
 @pytest.mark.slow
+def test_the_notebook_of_controls_holds_the_comparison_with_rho_and_its_figures(tmp_path):
+    losses = {"standard": [5.3, 5.4], "lft": [5.2, 5.31], "deep": [5.1, 5.2]}
+    for routing, values in losses.items():
+        for seed, loss in enumerate(values):
+            make_run(tmp_path / "runs", routing, seed, loss)
+    target = tmp_path / "controls.ipynb"
+    execute(REPOSITORY / "notebooks" / "controls.py", target, tmp_path / "runs")
+    notebook = nbformat.read(target, as_version=4)
+    data = [output.get("data", {}) for output in outputs(notebook)]
+    assert sum("image/png" in item for item in data) == 3
+    text = "".join(output.get("text", "") for output in outputs(notebook))
+    text += "".join(item.get("text/plain", "") for item in data)
+    assert "-0.2000" in text and "0.48 (" in text
+
+
+@pytest.mark.slow
 def test_cells_run_in_this_interpreter(runs, tmp_path):
     source = tmp_path / "probe.py"
     source.write_text("# %%\nimport sys, lft\nprint(sys.executable)\nprint(lft.__file__)\n")

@@ -50,3 +50,21 @@ def test_the_learning_rate_rises_then_falls_within_its_bounds(data, steps, final
     assert rates[warmup:] == sorted(rates[warmup:], reverse=True)
     assert all(0 < rate <= 1 for rate in rates[:warmup])
     assert all(final - 1e-9 <= rate <= 1 for rate in rates[warmup:])
+
+
+@pytest.mark.parametrize(("rule", "power"), [("visits", 1.0), ("sqrt_visits", 0.5)])
+def test_rates_and_decay_are_divided_by_the_visits_of_the_block(rule, power):
+    model = build("lft")
+    config = OptimizerConfig(learning_rate=1e-2, weight_decay=0.1)
+    sharing = SharingConfig(learning_rate=rule, weight_decay=rule)
+    groups = parameter_groups(model, config, sharing)
+    found = {id(p): group for group in groups for p in group["params"]}
+    assert len(found) == sum(len(group["params"]) for group in groups) == len(list(model.parameters()))
+    for block, visits in zip(model.blocks, model.schedule.visit_map, strict=True):
+        matrix, gain = block.mlp.output.weight, block.mlp_norm.weight
+        assert found[id(matrix)]["lr"] == pytest.approx(1e-2 / visits**power)
+        assert found[id(matrix)]["weight_decay"] == pytest.approx(0.1 / visits**power)
+        assert found[id(gain)]["weight_decay"] == 0
+    assert found[id(model.embedding.weight)]["lr"] == 1e-2
+    # The rate that is logged is the first group's.
+    assert groups[0]["lr"] == 1e-2

@@ -1,7 +1,8 @@
 """From run folders to tables, figures and paired differences; needs neither torch nor the training code."""
 
-from lft.analysis.console import print_pairs, print_runs
-from lft.analysis.figures import ROUTING_COLOURS, loss_against, routing_colour
+from lft.analysis.comparison import comparison_table
+from lft.analysis.console import print_comparison, print_pairs, print_runs
+from lft.analysis.figures import ROUTING_COLOURS, differences_by_routing, loss_against, routing_colour
 from lft.analysis.notebook import execute, runs_location
 from lft.analysis.pairs import paired_differences, pairs_table
 from lft.analysis.records import RunRecord, read_records
@@ -13,12 +14,15 @@ __all__ = [
     "RunRecord",
     "answer",
     "choose",
+    "comparison_table",
     "curves_table",
+    "differences_by_routing",
     "execute",
     "loss_against",
     "paired_differences",
     "pairs_table",
     "parse_request",
+    "print_comparison",
     "print_pairs",
     "print_runs",
     "read_records",

@@ -48,9 +48,6 @@ def print_pairs(differences: pd.DataFrame, file: TextIO | None = None) -> None:
     numbers = ["tokens", "pairs", "difference", "sd", "95 % interval"]
     table = make_table(["routing", "scale"], numbers, ["settings"] if several else [])
     for row in rows:
-        interval = ONE_SEED if row["pairs"] == 1 else MISSING
-        if row["pairs"] >= 2:
-            interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
         table.add_row(
             escape(row["routing"]),
             escape(row["scale"]),
@@ -58,10 +55,73 @@ def print_pairs(differences: pd.DataFrame, file: TextIO | None = None) -> None:
             str(row["pairs"]),
             _number(row["difference"], "+.4f"),
             _number(row["standard_deviation"], ".4f"),
-            interval,
+            _interval(row),
             *([escape(row["settings"])] if several else []),
         )
     show([table], file)
+    _print_remarks(rows, file)
+
+
+def print_comparison(comparison: pd.DataFrame, file: TextIO | None = None) -> None:
+    """Print arms against their baseline, best first, with costs and recovery fraction.
+
+    Args:
+        comparison: Rows from `comparison_table`.
+        file: Where to print; standard output when not given.
+    """
+    file = file or sys.stdout
+    if comparison.empty:
+        print("no run but the baseline's: nothing to compare", file=file)
+        return
+    baseline = comparison["baseline"].iloc[0]
+    print(f"Final validation loss minus that of {baseline}, in nats per token; below 0 is better.", file=file)
+    print("rho: share of the untied anchor's gain over the baseline that an arm keeps.", file=file)
+    rows = comparison.to_dict("records")
+    several = any(row["settings"] for row in rows)
+    numbers = [
+        "tokens",
+        "param-\neters",
+        "steps",
+        "FLOP\nratio",
+        "pairs",
+        "difference",
+        "95 % interval",
+        "rho",
+    ]
+    table = make_table(["routing", "scale"], numbers, ["settings"] if several else [])
+    for row in rows:
+        table.add_row(
+            escape(row["routing"]),
+            escape(row["scale"]),
+            short(row["budget_tokens"]),
+            _count(row["parameters"]),
+            _number(row["num_steps"], ".0f"),
+            _number(row["flop_ratio"], ".2f"),
+            str(row["pairs"]),
+            _number(row["difference"], "+.4f"),
+            _interval(row),
+            _rho(row),
+            *([escape(row["settings"])] if several else []),
+        )
+    show([table], file)
+    for remark in dict.fromkeys(row["rho_note"] for row in rows if row["rho_note"]):
+        print(f"rho {remark}", file=file)
+    _print_remarks(rows, file)
+
+
+def _rho(row: dict[Hashable, Any]) -> str:
+    if pd.isna(row["rho"]):
+        return MISSING
+    return f"{row['rho']:.2f} ({row['rho_low']:.2f} to {row['rho_high']:.2f})"
+
+
+def _interval(row: dict[Hashable, Any]) -> str:
+    if row["pairs"] < 2:
+        return ONE_SEED if row["pairs"] == 1 else MISSING
+    return f"{row['low']:+.4f} to {row['high']:+.4f}"
+
+
+def _print_remarks(rows: list[dict[Hashable, Any]], file: TextIO) -> None:
     for row in rows:
         remark = row["note"].removeprefix(ONE_SEED).removeprefix("; ")
         if remark:

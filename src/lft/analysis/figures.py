@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from lft.analysis.pairs import CONDITION_COLUMNS
 from lft.analysis.records import routing_order
 from lft.errors import RequestError
 from lft.terminal import short
@@ -87,6 +88,59 @@ def loss_against(
     return figure
 
 
+def differences_by_routing(comparison: pd.DataFrame, pairs: pd.DataFrame) -> "Figure":
+    """Draw every arm's difference from the baseline, best on top: the mean, its interval, and each seed.
+
+    Args:
+        comparison: Rows from `comparison_table`.
+        pairs: Rows from `pairs_table`.
+
+    Raises:
+        RequestError: Nothing is paired.
+    """
+    from matplotlib import pyplot
+
+    drawn = comparison[comparison["pairs"] > 0]
+    if drawn.empty:
+        raise RequestError("no run found a partner of the baseline; there is nothing to draw")
+    groups = [rows for _, rows in drawn.groupby(CONDITION_COLUMNS, sort=False)]
+    figure = pyplot.figure(
+        figsize=(1.8 + 4.6 * len(groups), 1.4 + 0.32 * drawn["routing"].nunique()),
+        dpi=110,
+        layout="constrained",
+    )
+    panels = figure.subplots(1, len(groups), squeeze=False)[0]
+    for panel, rows in zip(panels, groups, strict=True):
+        first = rows.iloc[0]
+        same = (pairs[CONDITION_COLUMNS] == first[CONDITION_COLUMNS]).all(axis=1)
+        _draw_differences(panel, rows, pairs[same & (pairs["problem"] == "")])
+        title = f"scale {first['scale']}, {short(first['budget_tokens'])} tokens {first['settings']}"
+        panel.set_title(title.strip(), fontsize=10)
+    pyplot.close(figure)
+    return figure
+
+
+def _draw_differences(panel: "Axes", rows: pd.DataFrame, pairs: pd.DataFrame) -> None:
+    for height, row in enumerate(rows.iloc[::-1].to_dict("records")):
+        colour = routing_colour(row["routing"])
+        seeds = pairs.loc[pairs["routing"] == row["routing"], "difference"]
+        panel.plot(seeds, [height] * len(seeds), "|", color=colour, markersize=9, alpha=0.7)
+        if row["pairs"] >= 2:
+            panel.plot([row["low"], row["high"]], [height, height], color=colour, linewidth=1.5)
+        panel.plot(row["difference"], height, "o", color=colour, markersize=5)
+    panel.set_yticks(range(len(rows)), list(rows["routing"].iloc[::-1]))
+    panel.axvline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
+    panel.set_xlabel(f"validation loss minus that of {rows['baseline'].iloc[0]} (nats)")
+    _tidy(panel)
+
+
+def _tidy(panel: "Axes") -> None:
+    panel.grid(True, color="#DDDDDD", linewidth=0.6)
+    panel.set_axisbelow(True)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
 def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -> None:
     from matplotlib.ticker import EngFormatter
 
@@ -116,10 +170,7 @@ def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -
     elif x == "train/flops":
         panel.xaxis.set_major_formatter(EngFormatter())
     panel.set_xlabel(AXIS_LABELS.get(x, x))
-    panel.grid(True, color="#DDDDDD", linewidth=0.6)
-    panel.set_axisbelow(True)
-    for side in ("top", "right"):
-        panel.spines[side].set_visible(False)
+    _tidy(panel)
 
 
 def _line_styles(labels: list[str]) -> dict[str, LineStyle]:

@@ -41,7 +41,8 @@ DIFFERENCE_COLUMNS = [
     "note",
 ]
 ONE_SEED = "one seed: no interval"
-GROUP_COLUMNS = DIFFERENCE_COLUMNS[:5]
+CONDITION_COLUMNS = ["scale", "budget_tokens", "settings"]
+GROUP_COLUMNS = ["routing", "baseline", *CONDITION_COLUMNS]
 
 
 def paired_differences(location: str | Path, baseline: str = "standard") -> pd.DataFrame:

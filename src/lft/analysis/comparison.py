@@ -1,0 +1,90 @@
+"""Many arms against one baseline: the difference, the cost, and the share of the anchor's gain."""
+
+import math
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pandas as pd
+
+from lft.analysis.intervals import ratio_interval, t_interval
+from lft.analysis.pairs import CONDITION_COLUMNS, GROUP_COLUMNS, paired_differences, pairs_table
+from lft.analysis.tables import runs_table
+
+COST_COLUMNS = ["parameters", "num_steps", "steps_ratio", "flop_ratio"]
+COMPARISON_COLUMNS = [
+    *GROUP_COLUMNS,
+    *COST_COLUMNS,
+    "pairs",
+    "difference",
+    "standard_deviation",
+    "low",
+    "high",
+    "rho",
+    "rho_low",
+    "rho_high",
+    "rho_note",
+    "note",
+]
+
+
+def comparison_table(location: str | Path, baseline: str = "standard", anchor: str = "deep") -> pd.DataFrame:
+    """Every arm against the baseline, best first, with its costs and its recovery fraction.
+
+    The recovery fraction rho = (L_baseline - L_arm) / (L_baseline - L_anchor) says how much of the gain of
+    the untied twin an arm keeps with shared weights. It is not defined where the anchor does not beat the
+    baseline by more than noise: where the 95 % interval of its gain reaches zero, or one seed leaves noise
+    unknown. Its interval is Fieller's (1954) for a ratio of paired means.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        baseline: The routing to subtract, as `runs_table` names it.
+        anchor: The untied routing whose gain counts as 1.
+
+    Returns:
+        The rows of `paired_differences`, with the costs of the arm (`flop_ratio` per token, to standard),
+        and `rho` with its interval (all of the axis is NaN) or a `rho_note` that says why there is none.
+
+    Raises:
+        RequestError: No run, or no run of the baseline, is there.
+    """
+    differences = paired_differences(location, baseline)
+    pairs = pairs_table(location, baseline)
+    pairs = pairs[pairs["problem"] == ""]
+    costs = runs_table(location).set_index("run_id")[COST_COLUMNS]
+    rows = []
+    for row in differences.to_dict("records"):
+        condition = [row[column] for column in CONDITION_COLUMNS]
+        here = pairs[(pairs[CONDITION_COLUMNS] == condition).all(axis=1)]
+        arm = here[here["routing"] == row["routing"]]
+        cost = costs.loc[arm["run_id"].iloc[0]].to_dict() if len(arm) else {}
+        recovery = _recovery(row["routing"], arm, here[here["routing"] == anchor], anchor)
+        rows.append({**row, **cost, **recovery})
+    table = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
+    order = pd.factorize(table["scale"])[0]
+    return (
+        table.assign(order=order)
+        .sort_values(["order", "budget_tokens", "settings", "difference"], ignore_index=True)
+        .drop(columns="order")
+    )
+
+
+def _recovery(routing: str, arm: pd.DataFrame, anchor: pd.DataFrame, name: str) -> dict[str, Any]:
+    """rho over the seeds that both have."""
+    gains = {int(row["seed"]): -row["difference"] for row in arm.to_dict("records")}
+    anchor_gains = {int(row["seed"]): -row["difference"] for row in anchor.to_dict("records")}
+    seeds = sorted(gains.keys() & anchor_gains.keys())
+    nothing = {"rho": math.nan, "rho_low": math.nan, "rho_high": math.nan}
+    if " match=" in routing:
+        return {**nothing, "rho_note": f"not defined for matched arms: {name} saw another number of tokens"}
+    if not seeds:
+        return {**nothing, "rho_note": f"not defined: no {name} run of the same seeds"}
+    ours, theirs = [gains[seed] for seed in seeds], [anchor_gains[seed] for seed in seeds]
+    if mean(theirs) <= 0:
+        return {**nothing, "rho_note": f"not defined: {name} does not beat the baseline"}
+    if len(seeds) == 1:
+        return {**nothing, "rho_note": "not defined: one seed leaves the noise unknown"}
+    if t_interval(theirs)[0] <= 0:
+        return {**nothing, "rho_note": f"not defined: {name} beats the baseline by no more than noise"}
+    low, high = ratio_interval(ours, theirs)
+    return {"rho": mean(ours) / mean(theirs), "rho_low": low, "rho_high": high, "rho_note": ""}
