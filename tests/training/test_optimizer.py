@@ -11,10 +11,8 @@ from lft.training.optimizer import build_optimizer, learning_rate_multiplier, pa
 
 def test_every_parameter_is_in_exactly_one_group():
     model = build("lft")
-    decayed, kept = (
-        group["params"]
-        for group in parameter_groups(model, OptimizerConfig(learning_rate=1e-3), SharingConfig())
-    )
+    config = OptimizerConfig(learning_rate=1e-3, batch_tokens=64)
+    decayed, kept = (group["params"] for group in parameter_groups(model, config, SharingConfig()))
     everyone = [id(parameter) for parameter in model.parameters()]
     assert sorted(map(id, [*decayed, *kept])) == sorted(everyone)
     assert all(parameter.dim() == 2 for parameter in decayed)
@@ -26,7 +24,7 @@ def test_every_parameter_moves_after_one_step(routing):
     model = build(routing)
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     optimizer, _ = build_optimizer(
-        model, OptimizerConfig(learning_rate=1e-2), SharingConfig(), steps=10, warmup_steps=0
+        model, OptimizerConfig(learning_rate=1e-2, batch_tokens=64), SharingConfig(), steps=10, warmup_steps=0
     )
     tokens = random_tokens()
     model.loss(tokens[:, :-1], tokens[:, 1:]).backward()
@@ -55,7 +53,7 @@ def test_the_learning_rate_rises_then_falls_within_its_bounds(data, steps, final
 @pytest.mark.parametrize(("rule", "power"), [("visits", 1.0), ("sqrt_visits", 0.5)])
 def test_rates_and_decay_are_divided_by_the_visits_of_the_block(rule, power):
     model = build("lft")
-    config = OptimizerConfig(learning_rate=1e-2, weight_decay=0.1)
+    config = OptimizerConfig(learning_rate=1e-2, batch_tokens=64, weight_decay=0.1)
     sharing = SharingConfig(learning_rate=rule, weight_decay=rule)
     groups = parameter_groups(model, config, sharing)
     found = {id(p): group for group in groups for p in group["params"]}

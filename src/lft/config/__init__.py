@@ -1,15 +1,13 @@
 """Typed configs and their registration with Hydra."""
 
+from lft.config.conditions import MatchConfig, OptimizerConfig, SharingConfig
 from lft.config.schema import (
     BudgetConfig,
-    MatchConfig,
-    OptimizerConfig,
     PathsConfig,
     PlanConfig,
     PrepareConfig,
     RoutingConfig,
     ScaleConfig,
-    SharingConfig,
     TrainConfig,
 )
 from lft.config.store import (

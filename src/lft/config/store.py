@@ -7,10 +7,9 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 
+from lft.config.conditions import MatchConfig, OptimizerConfig
 from lft.config.schema import (
     BudgetConfig,
-    MatchConfig,
-    OptimizerConfig,
     PlanConfig,
     PrepareConfig,
     RoutingConfig,

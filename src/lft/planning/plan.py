@@ -206,7 +206,6 @@ def make_plan(config: TrainConfig, measured: StepCosts | None = None) -> Plan:
         RequestError: The config asks for something that cannot be.
     """
     arm = make_arm(config)
-    _check_optimizer(config.optimizer)
     batch_sequences = _batch_sequences(config.optimizer, arm.shape)
     tokens_per_step = batch_sequences * arm.shape.context_length
     budget_steps = _optimizer_steps(config.budget, tokens_per_step)
@@ -251,22 +250,3 @@ def _milestones(count: int, steps: int) -> tuple[int, ...]:
     if count < 1:
         raise RequestError(f"budget.milestones={count} must be 1 or more")
     return tuple(sorted({max(1, round(steps * index / count)) for index in range(1, count + 1)}))
-
-
-def _check_optimizer(optimizer: OptimizerConfig) -> None:
-    # Each bound with the values it allows, so that a slip of the keyboard does not train for a day.
-    bounds = {
-        "learning_rate": (optimizer.learning_rate > 0, "above 0"),
-        "batch_tokens": (optimizer.batch_tokens > 0, "above 0"),
-        "micro_batch_sequences": (optimizer.micro_batch_sequences > 0, "above 0"),
-        "beta1": (0 <= optimizer.beta1 < 1, "from 0 up to but not 1"),
-        "beta2": (0 <= optimizer.beta2 < 1, "from 0 up to but not 1"),
-        "epsilon": (optimizer.epsilon > 0, "above 0"),
-        "weight_decay": (optimizer.weight_decay >= 0, "0 or more"),
-        "warmup_fraction": (0 <= optimizer.warmup_fraction < 1, "from 0 up to but not 1"),
-        "final_fraction": (0 <= optimizer.final_fraction <= 1, "from 0 to 1"),
-        "gradient_clip": (optimizer.gradient_clip > 0, "above 0"),
-    }
-    for key, (allowed, meaning) in bounds.items():
-        if not allowed:
-            raise RequestError(f"optimizer.{key}={getattr(optimizer, key)} must be {meaning}")

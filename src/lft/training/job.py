@@ -122,7 +122,7 @@ class Job:
         self.metrics = MetricsLogger(peak * self.trainer.world_size, every)
         self.milestones = Milestones(validation, folder.checkpoints, plan.milestones, self.metrics)
         self.trainer.callbacks += [self.metrics, *callbacks, self.milestones, *extra_callbacks]  # type: ignore[attr-defined]
-        self.record = run_record(plan, data, self.batches.epochs, self.trainer)
+        self.record = run_record(plan, data, self.batches.epochs, self.trainer, peak)
 
     def run(self) -> None:
         """Train to the end and leave `DONE`, or `FAILED` with the cause."""

@@ -13,8 +13,10 @@ from lft.training.language_model import LanguageModel
 from lft.training.validation import ValidationResult
 
 
-def run_record(plan: Plan, data: PreparedData, epochs: float, trainer: lightning.Trainer) -> dict[str, Any]:
-    """The plan, the data it is fed, and where it executes."""
+def run_record(
+    plan: Plan, data: PreparedData, epochs: float, trainer: lightning.Trainer, peak_flops: float
+) -> dict[str, Any]:
+    """The plan, the data it is fed, and where it executes: `peak_flops` is the rate behind `perf/mfu`."""
     device = trainer.strategy.root_device
     return {
         **plan.record(),
@@ -33,6 +35,7 @@ def run_record(plan: Plan, data: PreparedData, epochs: float, trainer: lightning
             "devices": trainer.world_size,
             "threads": torch.get_num_threads(),
             "accumulation_steps": trainer.accumulate_grad_batches,
+            "peak_flops_per_device": peak_flops,
         },
         **provenance(),
     }
