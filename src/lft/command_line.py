@@ -1,6 +1,7 @@
 """How every entry point ends: 0 done, 1 failed, 2 the request was wrong (one line says what to change)."""
 
 import atexit
+import difflib
 import functools
 import os
 import re
@@ -17,7 +18,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from lft.config import register_schemas, to_dataclass
 from lft.errors import RequestError, RunFailed
@@ -126,12 +127,26 @@ def _complain(message: str) -> None:
 
 def _one_line(error: BaseException) -> str:
     """The first lines of an error and of its cause, without what only a maintainer reads."""
+    if slip := _unknown_key(error):
+        return slip
     text = str(error)
     if isinstance(error.__cause__, OmegaConfBaseException):
         text = f"{text.splitlines()[0]} {error.__cause__}"
     text = re.split(r"\n\s*(?:Config search path|To append|object_type|reference_type|See https)", text)[0]
     words = [word for word in text.split() if not word.endswith("_schema")]
     return " ".join(words) or type(error).__name__
+
+
+def _unknown_key(error: BaseException) -> str | None:
+    """What to say of a key that does not exist, naming those that do."""
+    cause = error.__cause__ or error
+    parent = getattr(cause, "parent_node", None)
+    if not isinstance(cause, ConfigKeyError | ConfigAttributeError) or not isinstance(parent, DictConfig):
+        return None
+    keys = [str(key) for key in parent]
+    near = difflib.get_close_matches(str(cause.key), keys, n=1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    return f"there is no key {cause.full_key}; {guess}its neighbours are {', '.join(keys)}"
 
 
 def _scratch_folder() -> str:

@@ -54,7 +54,7 @@ def make_record(config: dict[str, Any]) -> dict[str, Any]:
             "forward_flops_per_token": FLOPS_PER_TOKEN[name] // 3,
             "training_flops_per_token": FLOPS_PER_TOKEN[name],
             "kv_bytes_per_token": 1,
-            "ratio_to_standard": RATIOS[name],
+            "total_flop_ratio_to_standard": RATIOS[name],
             "steps_ratio_to_standard": len(schedule) / 5,
         },
         "plan": {

@@ -64,7 +64,8 @@ def test_rho_is_not_defined_where_the_anchor_shows_no_gain(tmp_path, anchor, not
     assert math.isnan(arms["lft"]["rho"])
     assert arms["lft"]["rho_note"] == f"not defined: {note}"
     assert arms["lft"]["difference"] == pytest.approx(-0.05)
-    assert f"rho not defined: {note}" in printed(tmp_path)
+    (reason,) = [line for line in printed(tmp_path).splitlines() if line.startswith("rho of")]
+    assert "lft" in reason and reason.endswith(f"(nano 100k): not defined: {note}")
 
 
 def test_a_matched_arm_has_no_rho(tmp_path):

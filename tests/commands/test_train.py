@@ -122,7 +122,11 @@ def test_a_crash_shows_as_failed_in_wandb(tmp_path):
 @pytest.mark.parametrize(
     ("overrides", "complaint"),
     [
-        (["routing.revisit=1"], "revisit"),
+        (
+            ["routing.revisit=1"],
+            "no key routing.revisit; did you mean revisits? its neighbours are name, share, revisits, span",
+        ),
+        (["+foo=1"], "foo is not a key of this program"),
         (["routing=ltf"], "Could not find 'routing/ltf' Available options in 'routing': cycle deep"),
         (["seed=often"], "seed"),
         (["routing.revisits=-1"], "routing.revisits=-1 must be 0 or more"),

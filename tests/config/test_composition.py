@@ -51,6 +51,15 @@ def test_a_value_that_must_be_given_is_asked_for():
         compose_train("data=files")
 
 
+@pytest.mark.parametrize(
+    ("addition", "key"),
+    [("+foo=1", "foo"), ("+scale.depth=3", "scale.depth"), ("+sharing.x={}", "sharing.x")],
+)
+def test_a_key_added_that_means_nothing_is_refused(addition, key):
+    with pytest.raises(RequestError, match=f"{key} is not a key of this program"):
+        compose_train(addition)
+
+
 def test_the_study_is_pinned():
     data = compose_train().data
     assert (data.repository, data.subset) == ("HuggingFaceFW/fineweb-edu", "sample-10BT")

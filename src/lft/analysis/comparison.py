@@ -11,7 +11,7 @@ from lft.analysis.intervals import ratio_interval, t_interval
 from lft.analysis.pairs import CONDITION_COLUMNS, GROUP_COLUMNS, paired_differences, pairs_table
 from lft.analysis.tables import runs_table
 
-COST_COLUMNS = ["parameters", "num_steps", "steps_ratio", "flop_ratio"]
+COST_COLUMNS = ["train_tokens", "parameters", "num_steps", "steps_ratio", "flop_ratio"]
 COMPARISON_COLUMNS = [
     *GROUP_COLUMNS,
     *COST_COLUMNS,
@@ -42,7 +42,7 @@ def comparison_table(location: str | Path, baseline: str = "standard", anchor: s
         anchor: The untied routing whose gain counts as 1.
 
     Returns:
-        The rows of `paired_differences`, with the costs of the arm (`flop_ratio` per token, to standard),
+        The rows of `paired_differences`, with the costs of the arm (as `runs_table` has them),
         and `rho` with its interval (all of the axis is NaN) or a `rho_note` that says why there is none.
 
     Raises:

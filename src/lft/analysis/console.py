@@ -93,7 +93,7 @@ def print_comparison(comparison: pd.DataFrame, file: TextIO | None = None) -> No
         table.add_row(
             escape(row["routing"]),
             escape(row["scale"]),
-            short(row["budget_tokens"]),
+            _count(row["train_tokens"]),
             _count(row["parameters"]),
             _number(row["num_steps"], ".0f"),
             _number(row["flop_ratio"], ".2f"),
@@ -104,9 +104,19 @@ def print_comparison(comparison: pd.DataFrame, file: TextIO | None = None) -> No
             *([escape(row["settings"])] if several else []),
         )
     show([table], file)
-    for remark in dict.fromkeys(row["rho_note"] for row in rows if row["rho_note"]):
-        print(f"rho {remark}", file=file)
+    _print_missing_rho(rows, file)
     _print_remarks(rows, file)
+
+
+def _print_missing_rho(rows: list[dict[Hashable, Any]], file: TextIO) -> None:
+    """Why there is no rho, once for all arms with the same reason."""
+    arms: dict[str, list[str]] = {}
+    for row in rows:
+        if row["rho_note"]:
+            reason = f"{row['scale']} {short(row['budget_tokens'])} {row['settings']}".strip()
+            arms.setdefault(f"({reason}): {row['rho_note']}", []).append(row["routing"])
+    for reason, names in arms.items():
+        print(f"rho of {', '.join(names)} {reason}", file=file)
 
 
 def _rho(row: dict[Hashable, Any]) -> str:

@@ -31,8 +31,11 @@ ROUTING_COLOURS = {
     "shrunk": "#C49C94",
     "explicit": "#6A3D9A",
 }
-LineStyle = Literal["-", "--", ":", "-."]
-LINE_STYLES: tuple[LineStyle, ...] = ("-", "--", ":", "-.")
+LineStyle = Literal["-", "--", ":", "-."] | tuple[float, tuple[float, ...]]
+LINE_STYLES: tuple[LineStyle, ...] = (
+    *("-", "--", ":", "-."),
+    *((0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2, 1, 2))),
+)
 AXIS_LABELS = {
     "train/tokens": "training tokens",
     "tokens": "training tokens",

@@ -31,7 +31,8 @@ def execute(source: Path, target: Path, runs: str | Path) -> None:
         runs: A folder of run folders, a glob, or a run folder.
 
     Raises:
-        RequestError: The notebook is not there, the target is no `.ipynb`, or there are no runs.
+        RequestError: The notebook is not there, the target is no `.ipynb`, or the runs are none or not such
+            that the notebook could show them.
         nbclient.exceptions.CellExecutionError: A cell failed; nothing is written.
     """
     if not source.is_file():
@@ -46,6 +47,7 @@ def execute(source: Path, target: Path, runs: str | Path) -> None:
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
 
     # No folder of kernel specs is looked at: one left by another environment may be named python3 too.
     # What remains is the kernel of this interpreter.
@@ -60,7 +62,12 @@ def execute(source: Path, target: Path, runs: str | Path) -> None:
         # Errors of cells come back as such; what is left are remarks on the transport.
         extra_arguments=["--log-level=ERROR"],
     )
-    client.execute(env=_environment(runs))
+    try:
+        client.execute(env=_environment(runs))
+    except CellExecutionError as error:
+        if error.ename == RequestError.__name__:
+            raise RequestError(error.evalue) from error
+        raise
     target.parent.mkdir(parents=True, exist_ok=True)
     write_text(target, nbformat.writes(notebook))
 

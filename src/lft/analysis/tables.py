@@ -42,7 +42,8 @@ def runs_table(location: str | Path) -> pd.DataFrame:
         Columns `run_id state routing scale budget_tokens seed parameters embedding_parameters num_blocks
         num_steps steps planned_steps train_tokens val_loss val_bits_per_byte tokens_per_second train_flops
         flop_ratio steps_ratio seconds peak_memory_bytes data failure`. `num_steps` counts block executions,
-        `steps` optimizer steps; the two ratios are to the standard routing of the same scale.
+        `steps` optimizer steps; `flop_ratio` is the whole run's training FLOPs, `steps_ratio` the block
+        executions, relative to the standard routing of the same scale over the same budget.
 
     Raises:
         RequestError: No run is there.
@@ -105,7 +106,7 @@ def _run_row(record: RunRecord) -> dict[str, Any]:
         "val_bits_per_byte": progress.get("val_bits_per_byte"),
         "tokens_per_second": progress.get("tokens_per_second"),
         "train_flops": progress.get("train_flops"),
-        "flop_ratio": costs.get("ratio_to_standard"),
+        "flop_ratio": costs.get("total_flop_ratio_to_standard"),
         "steps_ratio": costs.get("steps_ratio_to_standard"),
         "seconds": progress.get("seconds"),
         "peak_memory_bytes": progress.get("peak_memory_bytes"),

@@ -1,7 +1,7 @@
 """Registers the schemas with Hydra and turns a composed config into dataclasses."""
 
 import json
-from dataclasses import asdict, field, fields, make_dataclass
+from dataclasses import asdict, field, fields, is_dataclass, make_dataclass
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
@@ -51,12 +51,30 @@ def to_dataclass(config: DictConfig) -> Any:
     """The typed dataclasses behind a composed config.
 
     Raises:
-        RequestError: A value is still missing.
+        RequestError: A value is still missing, or a key was added that means nothing.
     """
     missing = sorted(OmegaConf.missing_keys(config))
     if missing:
         raise RequestError(f"{missing[0]} has no value; give it as {missing[0]}=...")
-    return OmegaConf.to_object(config)
+    typed = OmegaConf.to_object(config)
+    if unknown := _unknown_key(config, typed):
+        raise RequestError(f"{unknown} is not a key of this program; leave out what was added with +")
+    return typed
+
+
+def _unknown_key(config: DictConfig, typed: Any, prefix: str = "") -> str | None:
+    """The first key of a config that its dataclass has no field for."""
+    if not is_dataclass(typed):
+        return None
+    names = {field.name for field in fields(typed)}
+    for key, node in config.items():
+        if key not in names:
+            return f"{prefix}{key}"
+        if isinstance(node, DictConfig) and (
+            found := _unknown_key(node, getattr(typed, str(key)), f"{key}.")
+        ):
+            return found
+    return None
 
 
 def plain_settings(config: TrainConfig) -> dict[str, Any]:

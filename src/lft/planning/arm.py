@@ -105,7 +105,7 @@ def _arm(config: TrainConfig, routing: str, options: dict[str, Any], sharing: Sh
         costs=_costs(shape, schedule, sharing.gradient),
         early_schedule=early,
         early_costs=_costs(shape, early, sharing.gradient),
-        feedback_after=sharing.feedback_after,
+        feedback_after=0.0 if early == schedule else sharing.feedback_after,
         twin=twin,
     )
 

@@ -33,7 +33,7 @@ def print_card(config: PlanConfig, plan: Plan, row: dict[str, Any], file: TextIO
 def hours(config: PlanConfig, value: float) -> str:
     """A time with the assumption behind it."""
     rate = f"{config.device_flops / 1e12:g} TFLOP/s used to {config.mfu:.0%}"
-    return f"{value:.2f} hours on a device of {rate} (peak_flops, mfu)"
+    return f"{value:.3g} hours on a device of {rate} (peak_flops, mfu)"
 
 
 def _model_facts(plan: Plan, row: dict[str, Any]) -> dict[str, str]:

@@ -50,19 +50,22 @@ def print_overview(
 def _print_pictures(plans: list[Plan], rows: list[dict[str, Any]], file: TextIO) -> None:
     """Every schedule of the first scale, once."""
     labels: dict[tuple[int, ...], list[str]] = {}
-    pictures: dict[tuple[int, ...], str] = {}
+    pictures: dict[tuple[int, ...], list[str]] = {}
     for plan, row in zip(plans, rows, strict=True):
         if row["scale"] == rows[0]["scale"]:
             order = tuple(plan.schedule.block_order)
             labels.setdefault(order, [])
             if plan.label not in labels[order]:
                 labels[order].append(plan.label)
-            pictures[order] = "\n".join(draw(plan.schedule))
-    panels = [
-        Panel(pictures[order], title=escape(", ".join(names)), title_align="left", expand=False)
-        for order, names in labels.items()
-    ]
+            pictures[order] = draw(plan.schedule)
+    panels = [_panel(", ".join(names), pictures[order]) for order, names in labels.items()]
     Console(file=file, highlight=False).print(Columns(panels))
+
+
+def _panel(title: str, picture: list[str]) -> Panel:
+    # Rich would cut a title longer than the picture.
+    width = max(len(line) for line in [title + "  ", *picture]) + 4
+    return Panel("\n".join(picture), title=escape(title), title_align="left", width=width)
 
 
 def _table(rows: list[dict[str, Any]], varying: list[dict[str, str]]) -> Table:
@@ -83,7 +86,7 @@ def _table(rows: list[dict[str, Any]], varying: list[dict[str, str]]) -> Table:
             f"{row['total_flop_ratio_to_standard']:.2f}",
             f"{row['training_flops']:.2e}",
             f"{row['kv_bytes_per_token']:,}",
-            f"{row['hours']:.2f}",
+            f"{row['hours']:.3g}",
             *map(escape, values.values()),
         )
     return table

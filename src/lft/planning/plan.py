@@ -177,8 +177,9 @@ class Plan:
             "costs": {
                 **asdict(self.costs),
                 "training_flops": self.training_flops,
-                "ratio_to_standard": self.flop_ratio,
                 "steps_ratio_to_standard": self.steps_ratio,
+                "flop_ratio_to_standard": self.flop_ratio,
+                "total_flop_ratio_to_standard": self.total_ratio,
             },
             "model": asdict(self.shape),
             "match": self.match.record(),

@@ -59,14 +59,13 @@ def repeat(num_blocks: int, *, visits: Any = None, revisits: int = 1) -> Schedul
     if visits is None:
         counts = Counter(lft_order(num_blocks, revisits))
         visits = [counts[block] for block in range(num_blocks)]
-    elif type(visits) is int:
-        visits = [visits] * num_blocks
-    whole = isinstance(visits, list) and all(type(count) is int and count >= 1 for count in visits)
-    if not whole or len(visits) != num_blocks:
+    counted = [visits] * num_blocks if type(visits) is int else visits
+    whole = isinstance(counted, list) and all(type(count) is int and count >= 1 for count in counted)
+    if not whole or len(counted) != num_blocks:
         raise RequestError(
             f"routing.visits={visits} must be one number, or a list of {num_blocks}, each 1 or more"
         )
-    order = [block for block, count in enumerate(visits) for _ in range(count)]
+    order = [block for block, count in enumerate(counted) for _ in range(count)]
     return Schedule.from_order(order, num_blocks)
 
 
