@@ -68,11 +68,10 @@ def _unknown_key(config: DictConfig, typed: Any, prefix: str = "") -> str | None
         return None
     names = {field.name for field in fields(typed)}
     for key, node in config.items():
-        if key not in names:
-            return f"{prefix}{key}"
-        if isinstance(node, DictConfig) and (
-            found := _unknown_key(node, getattr(typed, str(key)), f"{key}.")
-        ):
+        name = str(key)
+        if name not in names:
+            return prefix + name
+        if isinstance(node, DictConfig) and (found := _unknown_key(node, getattr(typed, name), f"{name}.")):
             return found
     return None
 

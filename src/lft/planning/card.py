@@ -33,7 +33,12 @@ def print_card(config: PlanConfig, plan: Plan, row: dict[str, Any], file: TextIO
 def hours(config: PlanConfig, value: float) -> str:
     """A time with the assumption behind it."""
     rate = f"{config.device_flops / 1e12:g} TFLOP/s used to {config.mfu:.0%}"
-    return f"{value:.3g} hours on a device of {rate} (peak_flops, mfu)"
+    return f"{short_hours(value)} hours on a device of {rate} (peak_flops, mfu)"
+
+
+def short_hours(value: float) -> str:
+    """Hours in three figures, as far as anyone cares."""
+    return f"{value:.3g}" if value >= 0.001 else "<0.001"
 
 
 def _model_facts(plan: Plan, row: dict[str, Any]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from lft.config import PlanConfig
-from lft.planning.card import hours
+from lft.planning.card import hours, short_hours
 from lft.planning.picture import draw
 from lft.planning.plan import Plan
 from lft.runs import ARM_KEYS, as_text, flatten, result_keys, varying_keys
@@ -86,7 +86,7 @@ def _table(rows: list[dict[str, Any]], varying: list[dict[str, str]]) -> Table:
             f"{row['total_flop_ratio_to_standard']:.2f}",
             f"{row['training_flops']:.2e}",
             f"{row['kv_bytes_per_token']:,}",
-            f"{row['hours']:.3g}",
+            short_hours(row["hours"]),
             *map(escape, values.values()),
         )
     return table
