@@ -40,9 +40,9 @@ RUNS = runs_location()
 # ## The runs
 #
 # One row a run. *FLOP ratio* is the total training compute relative to the standard routing of the same
-# scale and budget, output head included; compute is compared by this number, not by the ratio of block executions,
-# which is larger. A run that is not done shows the last validation it reached and takes no part in the
-# comparison at the end.
+# scale and budget, output head included; compute is compared by this number, not by the ratio of block
+# executions, which is larger. A run that is not done shows the last validation it reached and takes no part
+# in the comparison at the end.
 
 # %%
 print_runs(runs_table(RUNS))

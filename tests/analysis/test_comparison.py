@@ -55,7 +55,7 @@ def test_rho_is_the_share_of_the_anchors_gain(tmp_path):
         ([5.05, 5.15, 5.25], "deep does not beat the baseline"),
         ([4.90, 5.15, 5.16], "deep beats the baseline by no more than noise"),
         ([4.90], "one seed leaves the noise unknown"),
-        ([], "no deep run of the same seeds"),
+        ([], "no deep run of as many steps and the same seeds"),
     ],
 )
 def test_rho_is_not_defined_where_the_anchor_shows_no_gain(tmp_path, anchor, note):
@@ -76,6 +76,24 @@ def test_a_matched_arm_has_no_rho(tmp_path):
     arm = compared(tmp_path)["lft match=flops:standard"]
     assert arm["pairs"] == 2 and arm["difference"] == pytest.approx(0.0)
     assert math.isnan(arm["rho"]) and "another number of tokens" in arm["rho_note"]
+
+
+def test_the_anchor_of_an_arm_takes_as_many_steps(tmp_path):
+    make_runs(tmp_path, {"standard": [5.0, 5.0], "deep": [4.90, 4.901], "lft": [4.95, 4.951]})
+    for arm, steps, loss in (
+        ("deep revisits=2", 17, 4.80),
+        ("lft revisits=2", 17, 4.85),
+        ("lft span=3", 9, 4.9),
+    ):
+        for seed in (0, 1):
+            config = make_config(arm.split()[0], seed, routing__options=arm)
+            folder = start_run(tmp_path, config, arm=arm, schedule=list(range(steps)))
+            finish(folder, config, loss + 0.001 * seed)
+    arms = compared(tmp_path)
+    assert arms["lft"]["rho"] == pytest.approx(0.5, abs=0.01)
+    assert arms["lft revisits=2"]["rho"] == pytest.approx(0.75, abs=0.01)
+    assert arms["deep revisits=2"]["rho"] == pytest.approx(1.0)
+    assert "no deep run of as many steps" in arms["lft span=3"]["rho_note"]
 
 
 def test_only_common_seeds_make_a_rho(tmp_path):

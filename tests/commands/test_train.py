@@ -174,3 +174,11 @@ def test_a_compiled_run_computes_what_an_eager_one_does(tmp_path):
         assert command("train.py", *arguments, cwd=tmp_path).returncode == 0
     losses = [json.loads((run / "summary.json").read_text())["val_loss"] for run in run_folders(tmp_path)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def test_two_devices_train_what_waits_for_its_start(tmp_path):
+    conditions = ["sharing.feedback_after=0.5", "sharing.visit_conditioning=scale", "trainer.devices=2"]
+    result = command("train.py", "scale=nano", "experiment=smoke", *conditions, "logger=none", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    (run,) = run_folders(tmp_path)
+    assert json.loads((run / "run.json").read_text())["execution"]["devices"] == 2

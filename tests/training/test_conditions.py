@@ -1,11 +1,13 @@
 """Whole runs under the conditions that confound sharing, and matched to another routing."""
 
 import pytest
+import torch
 
 from lft.errors import RequestError
+from lft.model import initialize
 from lft.planning import StepCosts, make_plan
 from lft.runs import RunState
-from lft.training import train
+from lft.training import calibration, train
 from lft.training.job import settle_match
 
 
@@ -22,6 +24,18 @@ def test_feedback_starts_after_its_share_of_the_steps(tiny):
     flops = {folder: folder.read("summary.json")["train_flops"] for folder in (late, standard, lft)}
     assert rows[20] == flops[late] == (flops[standard] + flops[lft]) // 2
     assert rows[10] == flops[standard] // 2
+
+
+def test_factors_of_visits_that_have_not_started_wait_unchanged(tiny):
+    config = tiny("routing=lft", "sharing.feedback_after=0.5", "sharing.visit_conditioning=scale")
+    folder = train(config)
+    kept = {int(path.stem.split("-")[1]): path for path in folder.checkpoints.glob("tokens-*")}
+    factors = [
+        torch.load(kept[tokens], weights_only=True)["state_dict"]["model.visit_factors.b01_v2"]
+        for tokens in (640, 1280)
+    ]
+    assert torch.equal(factors[0], torch.ones(16))
+    assert not torch.equal(factors[1], torch.ones(16))
 
 
 @pytest.mark.parametrize("stopped_after", [7, 13])
@@ -84,6 +98,20 @@ def test_a_match_by_seconds_is_calibrated_here_and_the_measurement_is_kept(tiny)
     again = settle_match(config, make_plan(config), record)
     assert again.match.step_costs == StepCosts(**costs)
     assert again.steps == record["plan"]["steps"]
+
+
+def test_calibration_measures_models_as_they_train(tiny, monkeypatch):
+    # The initial weights of torch give numbers that are many times slower to compute with on a CPU.
+    models = []
+
+    def recorded(model, *arguments):
+        models.append(model)
+        initialize(model, *arguments)
+
+    monkeypatch.setattr(calibration, "initialize", recorded)
+    config = tiny("routing=lft", "match=wallclock", "sharing.feedback_after=0.5")
+    settle_match(config, make_plan(config), {})
+    assert [model.schedule.num_steps for model in models] == [5, 3, 3]
 
 
 def test_calibration_wants_one_device(tiny):

@@ -32,14 +32,14 @@ def comparison_table(location: str | Path, baseline: str = "standard", anchor: s
     """Every arm against the baseline, best first, with its costs and its recovery fraction.
 
     The recovery fraction rho = (L_baseline - L_arm) / (L_baseline - L_anchor) says how much of the gain of
-    the untied twin an arm keeps with shared weights. It is not defined where the anchor does not beat the
-    baseline by more than noise: where the 95 % interval of its gain reaches zero, or one seed leaves noise
-    unknown. Its interval is Fieller's (1954) for a ratio of paired means.
+    the untied twin of as many steps an arm keeps with shared weights. It is not defined where the anchor does
+    not beat the baseline by more than noise: where the 95 % interval of its gain reaches zero, or one seed
+    leaves noise unknown. Its interval is Fieller's (1954) for a ratio of paired means.
 
     Args:
         location: A folder of run folders, a glob, or a run folder.
         baseline: The routing to subtract, as `runs_table` names it.
-        anchor: The untied routing whose gain counts as 1.
+        anchor: The untied routing whose gain counts as 1, in the variant of as many steps as the arm.
 
     Returns:
         The rows of `paired_differences`, with the costs of the arm (as `runs_table` has them),
@@ -50,15 +50,17 @@ def comparison_table(location: str | Path, baseline: str = "standard", anchor: s
     """
     differences = paired_differences(location, baseline)
     pairs = pairs_table(location, baseline)
-    pairs = pairs[pairs["problem"] == ""]
     costs = runs_table(location).set_index("run_id")[COST_COLUMNS]
+    pairs = pairs[pairs["problem"] == ""].join(costs["num_steps"], on="run_id")
     rows = []
     for row in differences.to_dict("records"):
         condition = [row[column] for column in CONDITION_COLUMNS]
         here = pairs[(pairs[CONDITION_COLUMNS] == condition).all(axis=1)]
         arm = here[here["routing"] == row["routing"]]
         cost = costs.loc[arm["run_id"].iloc[0]].to_dict() if len(arm) else {}
-        recovery = _recovery(row["routing"], arm, here[here["routing"] == anchor], anchor)
+        is_anchor = here["routing"].str.split(" ").str[0] == anchor
+        as_deep = here["num_steps"] == cost.get("num_steps")
+        recovery = _recovery(row["routing"], arm, here[is_anchor & as_deep], anchor)
         rows.append({**row, **cost, **recovery})
     table = pd.DataFrame(rows, columns=COMPARISON_COLUMNS)
     order = pd.factorize(table["scale"])[0]
@@ -78,7 +80,7 @@ def _recovery(routing: str, arm: pd.DataFrame, anchor: pd.DataFrame, name: str) 
     if " match=" in routing:
         return {**nothing, "rho_note": f"not defined for matched arms: {name} saw another number of tokens"}
     if not seeds:
-        return {**nothing, "rho_note": f"not defined: no {name} run of the same seeds"}
+        return {**nothing, "rho_note": f"not defined: no {name} run of as many steps and the same seeds"}
     ours, theirs = [gains[seed] for seed in seeds], [anchor_gains[seed] for seed in seeds]
     if mean(theirs) <= 0:
         return {**nothing, "rho_note": f"not defined: {name} does not beat the baseline"}

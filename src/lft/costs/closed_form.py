@@ -58,6 +58,8 @@ def count_costs(shape: ModelShape, num_steps: int, detached_steps: int = 0) -> C
     attention = num_steps * _attention_flops(shape)
     head = 2 * embedding
     forward = projections + attention + head
+    activations = num_steps * _step_activations(shape) + _head_activations(shape)
+    activations -= detached_steps * _weight_activations(shape)
     parameters = embedding + shape.num_blocks * block_parameters(shape) + shape.d_model
     parameters += shape.conditioning_steps * shape.conditioning_parameters
     return Costs(
@@ -69,8 +71,7 @@ def count_costs(shape: ModelShape, num_steps: int, detached_steps: int = 0) -> C
         forward_flops_per_token=forward,
         training_flops_per_token=3 * forward - detached_steps * _projection_flops(shape),
         kv_bytes_per_token=num_steps * 2 * shape.kv_size * BFLOAT16_BYTES,
-        activation_bytes_per_token=FLOAT32_BYTES
-        * (num_steps * _step_activations(shape) + _head_activations(shape)),
+        activation_bytes_per_token=FLOAT32_BYTES * activations,
         weights_bytes=FLOAT32_BYTES * parameters,
         resumable_bytes=(1 + ADAMW_AVERAGES) * FLOAT32_BYTES * parameters,
     )
@@ -109,6 +110,12 @@ def _step_activations(shape: ModelShape) -> int:
     mlp = shape.d_model + 4 * shape.d_ff
     # A learned factor keeps what it multiplies, one value for each.
     return norms + attention + mlp + shape.conditioning_parameters
+
+
+def _weight_activations(shape: ModelShape) -> int:
+    """The part of a step's values that only the gradients of its weights need."""
+    qk_norm = 2 * shape.d_model + shape.kv_size if shape.qk_norm else 0
+    return 4 * shape.d_model + shape.d_ff + qk_norm
 
 
 def _head_activations(shape: ModelShape) -> int:

@@ -57,6 +57,11 @@ class Transformer(nn.Module):
             residual = self._execute(step, residual, cosine, sine, trained=step not in detached)
         return residual
 
+    def idle_factors(self) -> list[Tensor]:
+        """Factors of steps that the present schedule leaves out."""
+        running = {_step_name(step) for step in self.schedule.steps}
+        return [factor for name, factor in self.visit_factors.items() if name not in running]
+
     def _execute(
         self, step: Step, residual: Tensor, cosine: Tensor, sine: Tensor, trained: bool
     ) -> Float[Tensor, "batch time width"]:
@@ -114,8 +119,8 @@ class Transformer(nn.Module):
         Blocks share one compiled graph, so the time to the first step does not grow with depth.
         """
         for block in self.blocks:
-            block.compile()
-        self.head_loss = torch.compile(self.head_loss)  # type: ignore[method-assign]
+            block.compile(dynamic=False)
+        self.head_loss = torch.compile(self.head_loss, dynamic=False)  # type: ignore[method-assign]
 
 
 def _step_name(step: Step) -> str:

@@ -8,7 +8,7 @@ from statistics import median
 import torch
 
 from lft.config import SharingConfig, TrainConfig
-from lft.model import Transformer
+from lft.model import Transformer, initialize
 from lft.planning import Plan, StepCosts, reference_arm
 from lft.training.meters import Clock, Meter
 from lft.training.optimizer import build_optimizer
@@ -38,6 +38,8 @@ def measure_step_costs(
     reference = reference_arm(config, plan.arm)
 
     def turn(model: Transformer, sharing: SharingConfig) -> Turn:
+        # Other weights than those of training meet other numbers, and some of them are slow to compute with.
+        initialize(model, config.seed, sharing.residual_init)
         if compiled:
             model.compile_in_place()
         return _turn(model.to(device), sharing, config, plan, precision)

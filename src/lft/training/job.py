@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import torch
 from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.utilities import rank_zero_only
 
@@ -164,6 +165,8 @@ class Job:
     def _fit(self) -> None:
         reset_peak_memory(self.device)
         if self._compiles:
+            # A run of a sweep compiles as it would alone, whatever shapes the process has compiled before.
+            torch.compiler.reset()
             self.module.model.compile_in_place()
         self.trainer.fit(
             self.module,
