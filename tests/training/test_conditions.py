@@ -8,7 +8,7 @@ from lft.model import initialize
 from lft.planning import StepCosts, make_plan
 from lft.runs import RunState
 from lft.training import calibration, train
-from lft.training.job import settle_match
+from lft.training.calibration import settle_match
 
 
 def losses(folder):

@@ -42,8 +42,8 @@ def comparison_table(location: str | Path, baseline: str = "standard", anchor: s
         anchor: The untied routing whose gain counts as 1, in the variant of as many steps as the arm.
 
     Returns:
-        The rows of `paired_differences`, with the costs of the arm (as `runs_table` has them),
-        and `rho` with its interval (all of the axis is NaN) or a `rho_note` that says why there is none.
+        The rows of `paired_differences`, with the costs of the arm as `runs_table` has them, and `rho` with
+        its interval from `rho_low` to `rho_high`; where these are NaN, `rho_note` says why.
 
     Raises:
         RequestError: No run, or no run of the baseline, is there.

@@ -4,19 +4,50 @@ import math
 from collections.abc import Callable
 from contextlib import nullcontext
 from statistics import median
+from typing import Any
 
 import torch
 
 from lft.config import SharingConfig, TrainConfig
+from lft.errors import RequestError
 from lft.model import Transformer, initialize
-from lft.planning import Plan, StepCosts, reference_arm
-from lft.training.meters import Clock, Meter
+from lft.planning import Plan, StepCosts, make_plan, reference_arm
+from lft.training.hardware import chosen_device, resolve_compile, resolve_precision
+from lft.training.messages import say
+from lft.training.meters import Clock, Meter, find_meter
 from lft.training.optimizer import build_optimizer
 
 WARMUP_TURNS = 2
 TURNS = 7
 
 Turn = Callable[[Meter, int], float]
+
+
+def settle_match(config: TrainConfig, plan: Plan, earlier: dict[str, Any]) -> Plan:
+    """The plan, with its steps measured where they are matched by seconds or joules.
+
+    Args:
+        config: The request.
+        plan: Its plan, perhaps forecast.
+        earlier: `run.json` of an earlier start, whose measurement stands; empty when there was none.
+
+    Raises:
+        RequestError: There is no meter, or several devices train.
+    """
+    if plan.match.is_settled:
+        return plan
+    recorded = earlier.get("match", {}).get("step_costs")
+    if recorded:
+        return make_plan(config, StepCosts(**recorded))
+    if config.trainer.get("devices") != 1 or config.trainer.get("num_nodes") != 1:
+        raise RequestError(
+            f"match={plan.match.by} calibrates on one device; use trainer.devices=1 trainer.num_nodes=1"
+        )
+    device = chosen_device(config.trainer["accelerator"])
+    meter = find_meter(plan.match.by, device)
+    say(f"calibrating match={plan.match.by} against {plan.match.reference}")
+    precision, compiled = resolve_precision(config.precision, device), resolve_compile(config.compile, device)
+    return make_plan(config, measure_step_costs(config, plan, meter, device, precision, compiled))
 
 
 def measure_step_costs(

@@ -13,23 +13,20 @@ from lft.config import TrainConfig, plain_settings
 from lft.data import prepare, prepared_folder
 from lft.errors import RequestError, RunFailed
 from lft.model import Transformer, initialize
-from lft.planning import Plan, StepCosts, check_epochs, make_plan
+from lft.planning import Plan, check_epochs, make_plan
 from lft.runs import RunFolder, RunState, run_id
 from lft.training.assembly import build_callbacks, build_loggers, build_trainer
-from lft.training.calibration import measure_step_costs
+from lft.training.calibration import settle_match
 from lft.training.callbacks import MetricsLogger, Milestones
 from lft.training.data_module import TokenDataModule
 from lft.training.hardware import (
-    chosen_device,
     peak_flops,
     peak_memory_bytes,
     reset_peak_memory,
     resolve_compile,
-    resolve_precision,
 )
 from lft.training.language_model import LanguageModel
 from lft.training.messages import say
-from lft.training.meters import find_meter
 from lft.training.metrics_file import MetricsFile
 from lft.training.records import run_record, run_summary
 from lft.training.validation import ValidationSet
@@ -198,30 +195,3 @@ class Job:
     @property
     def _compiles(self) -> bool:
         return resolve_compile(self.config.compile, self.device)
-
-
-def settle_match(config: TrainConfig, plan: Plan, earlier: dict[str, Any]) -> Plan:
-    """The plan, with its steps measured where they are matched by seconds or joules.
-
-    Args:
-        config: The request.
-        plan: Its plan, perhaps forecast.
-        earlier: `run.json` of an earlier start, whose measurement stands; empty when there was none.
-
-    Raises:
-        RequestError: There is no meter, or several devices train.
-    """
-    if plan.match.is_settled:
-        return plan
-    recorded = earlier.get("match", {}).get("step_costs")
-    if recorded:
-        return make_plan(config, StepCosts(**recorded))
-    if config.trainer.get("devices") != 1 or config.trainer.get("num_nodes") != 1:
-        raise RequestError(
-            f"match={plan.match.by} calibrates on one device; use trainer.devices=1 trainer.num_nodes=1"
-        )
-    device = chosen_device(config.trainer["accelerator"])
-    meter = find_meter(plan.match.by, device)
-    say(f"calibrating match={plan.match.by} against {plan.match.reference}")
-    precision, compiled = resolve_precision(config.precision, device), resolve_compile(config.compile, device)
-    return make_plan(config, measure_step_costs(config, plan, meter, device, precision, compiled))
