@@ -6,7 +6,7 @@ import torch
 from lft.errors import RequestError
 from lft.model import initialize
 from lft.planning import StepCosts, make_plan
-from lft.runs import RunState
+from lft.runs import RunFolder, RunState
 from lft.training import calibration, train
 from lft.training.calibration import settle_match
 
@@ -95,12 +95,20 @@ def test_a_match_by_seconds_is_calibrated_here_and_the_measurement_is_kept(tiny)
     assert costs["measured"] and costs["arm"] > 0 and costs["reference"] > 0
     assert record["match"]["unit"] == "seconds"
     assert folder.read("summary.json")["train_tokens"] == record["plan"]["tokens"]
-    again = settle_match(config, make_plan(config), record)
-    assert again.match.step_costs == StepCosts(**costs)
-    assert again.steps == record["plan"]["steps"]
+    # The measurement stands for a second start and for another seed, but not for another arm.
+    other_seed, other_arm = (
+        tiny("routing=lft", "match=wallclock", "seed=1"),
+        tiny("routing=loop", "match=wallclock"),
+    )
+    for request in (config, other_seed):
+        again = settle_match(request, make_plan(request), folder)
+        assert again.match.step_costs == StepCosts(**costs)
+        assert again.steps == record["plan"]["steps"]
+    measured_anew = settle_match(other_arm, make_plan(other_arm), folder)
+    assert measured_anew.match.step_costs != StepCosts(**costs)
 
 
-def test_calibration_measures_models_as_they_train(tiny, monkeypatch):
+def test_calibration_measures_models_as_they_train(tiny, tmp_path, monkeypatch):
     # The initial weights of torch give numbers that are many times slower to compute with on a CPU.
     models = []
 
@@ -110,11 +118,11 @@ def test_calibration_measures_models_as_they_train(tiny, monkeypatch):
 
     monkeypatch.setattr(calibration, "initialize", recorded)
     config = tiny("routing=lft", "match=wallclock", "sharing.feedback_after=0.5")
-    settle_match(config, make_plan(config), {})
+    settle_match(config, make_plan(config), RunFolder(tmp_path / "runs" / "new"))
     assert [model.schedule.num_steps for model in models] == [5, 3, 3]
 
 
-def test_calibration_wants_one_device(tiny):
+def test_calibration_wants_one_device(tiny, tmp_path):
     config = tiny("routing=lft", "match=wallclock", "trainer.devices=2")
     with pytest.raises(RequestError, match="match=wallclock calibrates on one device"):
-        settle_match(config, make_plan(config), {})
+        settle_match(config, make_plan(config), RunFolder(tmp_path / "runs" / "new"))

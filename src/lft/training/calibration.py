@@ -1,44 +1,50 @@
 """Calibration: what an optimizer step of two arms costs on this machine, measured in turn."""
 
 import math
+import platform
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from statistics import median
-from typing import Any
 
 import torch
 
-from lft.config import SharingConfig, TrainConfig
+from lft.config import SharingConfig, TrainConfig, plain_settings
 from lft.errors import RequestError
 from lft.model import Transformer, initialize
 from lft.planning import Plan, StepCosts, make_plan, reference_arm
+from lft.runs import RunFolder, result_keys
 from lft.training.hardware import chosen_device, resolve_compile, resolve_precision
 from lft.training.messages import say
 from lft.training.meters import Clock, Meter, find_meter
 from lft.training.optimizer import build_optimizer
 
 WARMUP_TURNS = 2
-TURNS = 7
+LEAST_TURNS = 9
+MOST_TURNS = 60
+SECONDS = 15.0
 
 Turn = Callable[[Meter, int], float]
 
 
-def settle_match(config: TrainConfig, plan: Plan, earlier: dict[str, Any]) -> Plan:
+def settle_match(config: TrainConfig, plan: Plan, folder: RunFolder) -> Plan:
     """The plan, with its steps measured where they are matched by seconds or joules.
+
+    A measurement stands: of an earlier start of this run, or of a run that differs in the seed alone and was
+    measured on this machine, so that the seeds of one arm take the same steps.
 
     Args:
         config: The request.
         plan: Its plan, perhaps forecast.
-        earlier: `run.json` of an earlier start, whose measurement stands; empty when there was none.
+        folder: The run folder, which need not exist.
 
     Raises:
         RequestError: There is no meter, or several devices train.
     """
     if plan.match.is_settled:
         return plan
-    recorded = earlier.get("match", {}).get("step_costs")
-    if recorded:
-        return make_plan(config, StepCosts(**recorded))
+    if not config.force and (costs := _recorded_costs(config, folder)):
+        return make_plan(config, costs)
     if config.trainer.get("devices") != 1 or config.trainer.get("num_nodes") != 1:
         raise RequestError(
             f"match={plan.match.by} calibrates on one device; use trainer.devices=1 trainer.num_nodes=1"
@@ -50,13 +56,24 @@ def settle_match(config: TrainConfig, plan: Plan, earlier: dict[str, Any]) -> Pl
     return make_plan(config, measure_step_costs(config, plan, meter, device, precision, compiled))
 
 
+def _recorded_costs(config: TrainConfig, folder: RunFolder) -> StepCosts | None:
+    ours = {**result_keys(plain_settings(config)), "seed": None}
+    others = [RunFolder(path.parent) for path in sorted(folder.path.parent.glob("*/run.json"))]
+    for run in sorted(others, key=lambda run: run.name != folder.name):
+        record = run.read("run.json")
+        here = run.name == folder.name or record.get("hardware", {}).get("hostname") == platform.node()
+        if here and {**result_keys(run.read("config.json")), "seed": None} == ours:
+            return StepCosts(**record["match"]["step_costs"])
+    return None
+
+
 def measure_step_costs(
     config: TrainConfig, plan: Plan, meter: Meter, device: torch.device, precision: str, compiled: bool
 ) -> StepCosts:
     """Measure an optimizer step of the run's arm, and of the arm that its match refers to.
 
     In a turn every arm takes a step, one after the other, so that whatever else the machine does weighs on
-    all of them. The median turn counts.
+    all of them. The median of the turns' ratios counts.
 
     Args:
         config: The request.
@@ -88,9 +105,18 @@ def measure_step_costs(
     for _ in range(WARMUP_TURNS):
         seconds = {name: take(Clock(), 1) for name, take in turns.items()}
     repeats = {name: max(1, math.ceil(meter.resolution / seconds[name])) for name in turns}
-    rounds = [{name: take(meter, repeats[name]) for name, take in turns.items()} for _ in range(TURNS)]
-    costs = {name: median(costs[name] for costs in rounds) for name in turns}
-    return StepCosts(costs["arm"], costs.get("early", costs["arm"]), costs["reference"], measured=True)
+    rounds: list[dict[str, float]] = []
+    started = time.perf_counter()
+    while len(rounds) < LEAST_TURNS or (len(rounds) < MOST_TURNS and time.perf_counter() - started < SECONDS):
+        rounds.append({name: take(meter, repeats[name]) for name, take in turns.items()})
+    reference_cost = median(costs["reference"] for costs in rounds)
+    ratios = {name: median(costs[name] / costs["reference"] for costs in rounds) for name in turns}
+    return StepCosts(
+        arm=ratios["arm"] * reference_cost,
+        early=ratios.get("early", ratios["arm"]) * reference_cost,
+        reference=reference_cost,
+        measured=True,
+    )
 
 
 def _turn(

@@ -100,7 +100,7 @@ class Job:
         self.config, self.settings, self.folder = config, settings, folder
         earlier = {} if config.force else folder.read("run.json")
         self.wandb_id = earlier.get("wandb_id") or new_identity(folder.name)
-        self.plan = plan = settle_match(config, plan, earlier)
+        self.plan = plan = settle_match(config, plan, folder)
         self.loggers = build_loggers(config, settings, folder, self.wandb_id)
         metrics_file = MetricsFile(folder.path / "metrics.jsonl")
         self.trainer = build_trainer(config, plan, [metrics_file, *self.loggers], folder)
