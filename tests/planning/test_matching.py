@@ -60,6 +60,14 @@ def test_steps_before_feedback_are_cheaper_and_counted_so(feedback_after):
     assert sum(late.training_flops_by_part.values()) == late.training_flops
 
 
+def test_feedback_starts_before_the_end_and_only_where_there_is_some():
+    few = ("experiment=smoke", "scale=nano", "sharing.feedback_after=0.9")
+    assert plan("routing=lft", *few).early_steps == 2 == plan("routing=lft", *few).steps - 1
+    for routing in ("standard", "deep"):
+        assert plan(f"routing={routing}", *few).early_steps == 0
+        assert plan(f"routing={routing}", *few).remarks() == []
+
+
 def test_a_match_by_seconds_takes_as_many_steps_as_the_measured_ratio_says():
     measured = StepCosts(arm=0.3, early=0.3, reference=0.1, measured=True)
     matched = plan("routing=lft", "match=wallclock", measured=measured)
@@ -84,6 +92,10 @@ def test_the_nearest_number_of_steps_is_found(costs, target):
     [
         (["routing=standard", "match=flops"], "a run cannot be matched against itself"),
         (["routing=lft", "routing.revisits=0", "match=flops"], "a run cannot be matched against itself"),
+        (
+            ["routing=standard", "match=flops", "sharing.feedback_after=0.5"],
+            "cannot be matched against itself",
+        ),
         (["routing=lft", "match=flops", "match.reference=lft"], "a run cannot be matched against itself"),
         (["match=flops", "match.reference=ltf"], "match.reference=ltf is an unknown routing; choose one of"),
         (["match=flops", "match.reference=explicit"], "it has no default routing.order"),

@@ -33,8 +33,8 @@ class Arm:
     twin: TwinMatch | None
 
     def early_steps(self, steps: int) -> int:
-        """How many of so many optimizer steps run the early order."""
-        return round(self.feedback_after * steps)
+        """How many of so many optimizer steps run the early order; at least the last runs the whole one."""
+        return max(0, min(round(self.feedback_after * steps), steps - 1))
 
 
 def make_arm(config: TrainConfig) -> Arm:

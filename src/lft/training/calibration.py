@@ -127,7 +127,9 @@ def _turn(
     autocast = torch.autocast(device.type, torch.bfloat16) if precision == "bf16-mixed" else nullcontext()
     micro_batches = plan.accumulation_steps(1)
     rows = plan.batch_sequences // micro_batches
-    tokens = torch.randint(model.shape.vocab_size, (rows, model.shape.context_length + 1), device=device)
+    generator = torch.Generator().manual_seed(config.seed)
+    shape = (rows, model.shape.context_length + 1)
+    tokens = torch.randint(model.shape.vocab_size, shape, generator=generator).to(device)
 
     def turn(meter: Meter, repeats: int) -> float:
         """Measure so many micro-batches and updates; the cost of one optimizer step."""

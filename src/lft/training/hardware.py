@@ -16,6 +16,7 @@ from lft.errors import RequestError
 # training has no use for.
 DENSE_BFLOAT16_FLOPS = {
     "B200": 2.25e15,
+    "H200 NVL": 835e12,
     "H200": 989e12,
     "H100 NVL": 835e12,
     "MI300X": 1307e12,
