@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lft.analysis.intervals import ratio_interval, t_interval
-from lft.analysis.pairs import CONDITION_COLUMNS, GROUP_COLUMNS, paired_differences, pairs_table
+from lft.analysis.pairs import CONDITION_COLUMNS, GROUP_COLUMNS, pairs_table, summarize_pairs
 from lft.analysis.tables import runs_table
 
 COST_COLUMNS = ["train_tokens", "parameters", "num_steps", "steps_ratio", "flop_ratio"]
@@ -48,8 +48,8 @@ def comparison_table(location: str | Path, baseline: str = "standard", anchor: s
     Raises:
         RequestError: No run, or no run of the baseline, is there.
     """
-    differences = paired_differences(location, baseline)
     pairs = pairs_table(location, baseline)
+    differences = summarize_pairs(pairs)
     costs = runs_table(location).set_index("run_id")[COST_COLUMNS]
     pairs = pairs[pairs["problem"] == ""].join(costs["num_steps"], on="run_id")
     rows = []

@@ -1,7 +1,7 @@
 """Runs and comparisons as tables for people."""
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, TextIO
 
 import pandas as pd
@@ -12,7 +12,11 @@ from lft.analysis.pairs import ONE_SEED
 from lft.terminal import make_table, short, show
 
 MISSING = "-"
+RHO_LEGEND = "rho: share of the untied anchor's gain over the baseline that an arm keeps."
 STATE_STYLES = {"done": "green", "failed": "red", "started": "yellow"}
+
+Row = dict[Hashable, Any]
+Columns = dict[str, Callable[[Row], str]]
 
 
 def print_runs(table: pd.DataFrame, file: TextIO | None = None) -> None:
@@ -37,29 +41,14 @@ def print_pairs(differences: pd.DataFrame, file: TextIO | None = None) -> None:
         differences: Rows from `paired_differences`.
         file: Where to print; standard output when not given.
     """
-    file = file or sys.stdout
-    if differences.empty:
-        print("no run but the baseline's: nothing to compare", file=file)
-        return
-    baseline = differences["baseline"].iloc[0]
-    print(f"Final validation loss minus that of {baseline}, in nats per token; below 0 is better.", file=file)
-    rows = differences.to_dict("records")
-    several = any(row["settings"] for row in rows)
-    numbers = ["tokens", "pairs", "difference", "sd", "95 % interval"]
-    table = make_table(["routing", "scale"], numbers, ["settings"] if several else [])
-    for row in rows:
-        table.add_row(
-            escape(row["routing"]),
-            escape(row["scale"]),
-            short(row["budget_tokens"]),
-            str(row["pairs"]),
-            _number(row["difference"], "+.4f"),
-            _number(row["standard_deviation"], ".4f"),
-            _interval(row),
-            *([escape(row["settings"])] if several else []),
-        )
-    show([table], file)
-    _print_remarks(rows, file)
+    columns: Columns = {
+        "tokens": lambda row: short(row["budget_tokens"]),
+        "pairs": lambda row: str(row["pairs"]),
+        "difference": lambda row: _number(row["difference"], "+.4f"),
+        "sd": lambda row: _number(row["standard_deviation"], ".4f"),
+        "95 % interval": _interval,
+    }
+    _print_against_baseline(differences, columns, file or sys.stdout)
 
 
 def print_comparison(comparison: pd.DataFrame, file: TextIO | None = None) -> None:
@@ -69,77 +58,76 @@ def print_comparison(comparison: pd.DataFrame, file: TextIO | None = None) -> No
         comparison: Rows from `comparison_table`.
         file: Where to print; standard output when not given.
     """
-    file = file or sys.stdout
-    if comparison.empty:
+    columns: Columns = {
+        "tokens": lambda row: _count(row["train_tokens"]),
+        "param-\neters": lambda row: _count(row["parameters"]),
+        "steps": lambda row: _number(row["num_steps"], ".0f"),
+        "FLOP\nratio": lambda row: _number(row["flop_ratio"], ".2f"),
+        "pairs": lambda row: str(row["pairs"]),
+        "difference": lambda row: _number(row["difference"], "+.4f"),
+        "95 % interval": _interval,
+        "rho": _rho,
+    }
+    _print_against_baseline(comparison, columns, file or sys.stdout, legend=RHO_LEGEND)
+
+
+def _print_against_baseline(
+    table: pd.DataFrame, columns: Columns, file: TextIO, legend: str | None = None
+) -> None:
+    if table.empty:
         print("no run but the baseline's: nothing to compare", file=file)
         return
-    baseline = comparison["baseline"].iloc[0]
+    baseline = table["baseline"].iloc[0]
     print(f"Final validation loss minus that of {baseline}, in nats per token; below 0 is better.", file=file)
-    print("rho: share of the untied anchor's gain over the baseline that an arm keeps.", file=file)
-    rows = comparison.to_dict("records")
-    several = any(row["settings"] for row in rows)
-    numbers = [
-        "tokens",
-        "param-\neters",
-        "steps",
-        "FLOP\nratio",
-        "pairs",
-        "difference",
-        "95 % interval",
-        "rho",
-    ]
-    table = make_table(["routing", "scale"], numbers, ["settings"] if several else [])
+    if legend:
+        print(legend, file=file)
+    rows = table.to_dict("records")
+    settings = ["settings"] if any(row["settings"] for row in rows) else []
+    drawn = make_table(["routing", "scale"], list(columns), settings)
     for row in rows:
-        table.add_row(
-            escape(row["routing"]),
-            escape(row["scale"]),
-            _count(row["train_tokens"]),
-            _count(row["parameters"]),
-            _number(row["num_steps"], ".0f"),
-            _number(row["flop_ratio"], ".2f"),
-            str(row["pairs"]),
-            _number(row["difference"], "+.4f"),
-            _interval(row),
-            _rho(row),
-            *([escape(row["settings"])] if several else []),
+        words = [escape(row[name]) for name in ("routing", "scale")]
+        drawn.add_row(
+            *words, *(cell(row) for cell in columns.values()), *(escape(row[name]) for name in settings)
         )
-    show([table], file)
+    show([drawn], file)
     _print_missing_rho(rows, file)
     _print_remarks(rows, file)
 
 
-def _print_missing_rho(rows: list[dict[Hashable, Any]], file: TextIO) -> None:
+def _print_missing_rho(rows: list[Row], file: TextIO) -> None:
     """Why there is no rho, once for all arms with the same reason."""
     arms: dict[str, list[str]] = {}
     for row in rows:
-        if row["rho_note"]:
-            reason = f"{row['scale']} {short(row['budget_tokens'])} {row['settings']}".strip()
-            arms.setdefault(f"({reason}): {row['rho_note']}", []).append(row["routing"])
+        if row.get("rho_note"):
+            arms.setdefault(f"({_condition(row)}): {row['rho_note']}", []).append(row["routing"])
     for reason, names in arms.items():
         print(f"rho of {', '.join(names)} {reason}", file=file)
 
 
-def _rho(row: dict[Hashable, Any]) -> str:
+def _rho(row: Row) -> str:
     if pd.isna(row["rho"]):
         return MISSING
     return f"{row['rho']:.2f} ({row['rho_low']:.2f} to {row['rho_high']:.2f})"
 
 
-def _interval(row: dict[Hashable, Any]) -> str:
+def _interval(row: Row) -> str:
     if row["pairs"] < 2:
         return ONE_SEED if row["pairs"] == 1 else MISSING
     return f"{row['low']:+.4f} to {row['high']:+.4f}"
 
 
-def _print_remarks(rows: list[dict[Hashable, Any]], file: TextIO) -> None:
+def _print_remarks(rows: list[Row], file: TextIO) -> None:
     for row in rows:
         remark = row["note"].removeprefix(ONE_SEED).removeprefix("; ")
         if remark:
-            name = f"{row['routing']} {row['scale']} {short(row['budget_tokens'])} {row['settings']}"
-            print(f"{name.strip()}: {remark}", file=file)
+            print(f"{row['routing']} {_condition(row)}: {remark}", file=file)
 
 
-def _runs(rows: list[dict[Hashable, Any]], with_id: bool) -> Table:
+def _condition(row: Row) -> str:
+    return f"{row['scale']} {short(row['budget_tokens'])} {row['settings']}".strip()
+
+
+def _runs(rows: list[Row], with_id: bool) -> Table:
     numbers = ["seed", "param-\neters", "optim.\nsteps", "\ntokens", "val\nloss", "bits/\nbyte"]
     numbers += ["tokens\n/s", "FLOP\nratio"]
     table = make_table(["routing", "scale"], numbers, ["state", *(["run"] if with_id else [])])
@@ -161,7 +149,7 @@ def _runs(rows: list[dict[Hashable, Any]], with_id: bool) -> Table:
     return table
 
 
-def _state(row: dict[Hashable, Any]) -> str:
+def _state(row: Row) -> str:
     state = str(row["state"])
     style = STATE_STYLES.get(state, "")
     if state == "started" and not pd.isna(row["steps"]) and not pd.isna(row["planned_steps"]):

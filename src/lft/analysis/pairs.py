@@ -63,7 +63,11 @@ def paired_differences(location: str | Path, baseline: str = "standard") -> pd.D
     Raises:
         RequestError: No run, or no run of the baseline, is there.
     """
-    pairs = pairs_table(location, baseline)
+    return summarize_pairs(pairs_table(location, baseline))
+
+
+def summarize_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
+    """The same from pairs already read, rows of `pairs_table`."""
     rows = [
         {**dict(zip(GROUP_COLUMNS, key, strict=True)), **_summarize(group)}
         for key, group in pairs.groupby(GROUP_COLUMNS, sort=False)

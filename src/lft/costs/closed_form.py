@@ -15,7 +15,7 @@ ADAMW_AVERAGES = 2
 
 @dataclass(frozen=True)
 class Costs:
-    """What one model and schedule cost; FLOPs and bytes are per token.
+    """What one model and schedule cost.
 
     Attributes:
         parameters: Stored weights, the tied embedding once.
@@ -81,11 +81,6 @@ def block_parameters(shape: ModelShape) -> int:
     """Weights of one stored block."""
     qk_norm = 2 * shape.head_size if shape.qk_norm else 0
     return _projection_weights(shape) + qk_norm + 2 * shape.d_model
-
-
-def step_flops_per_token(shape: ModelShape) -> int:
-    """Forward FLOPs of one block execution per token, at full context length."""
-    return _projection_flops(shape) + _attention_flops(shape)
 
 
 def _projection_weights(shape: ModelShape) -> int:
