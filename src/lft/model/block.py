@@ -32,15 +32,29 @@ class Attention(nn.Module):
         sine: Float[Tensor, "time head_size"],
     ) -> Float[Tensor, "batch time width"]:
         """Mix information across earlier positions."""
-        batch, time, width = hidden.shape
+        query, key, value = self.heads(hidden, cosine, sine)
+        mixed = functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True, enable_gqa=self.num_kv_heads != self.num_heads
+        )
+        return self.output(mixed.transpose(1, 2).reshape(hidden.shape))
+
+    def heads(
+        self,
+        hidden: Float[Tensor, "batch time width"],
+        cosine: Float[Tensor, "time head_size"],
+        sine: Float[Tensor, "time head_size"],
+    ) -> tuple[
+        Float[Tensor, "batch heads time head_size"],
+        Float[Tensor, "batch kv_heads time head_size"],
+        Float[Tensor, "batch kv_heads time head_size"],
+    ]:
+        """Queries and keys, rotated to their positions, and values."""
+        batch, time, _ = hidden.shape
         heads = self.query_key_value(hidden).view(batch, time, -1, self.head_size).transpose(1, 2)
         query, key, value = heads.split((self.num_heads, self.num_kv_heads, self.num_kv_heads), dim=1)
         query = apply_rope(self.query_norm(query), cosine, sine)
         key = apply_rope(self.key_norm(key), cosine, sine)
-        mixed = functional.scaled_dot_product_attention(
-            query, key, value, is_causal=True, enable_gqa=self.num_kv_heads != self.num_heads
-        )
-        return self.output(mixed.transpose(1, 2).reshape(batch, time, width))
+        return query, key, value
 
 
 class SwiGLU(nn.Module):
@@ -78,14 +92,18 @@ class Block(nn.Module):
 
         `gains`, when given, scale what attention and feed-forward layer read, beside the norms' own gains.
         """
-        attention_input = self.attention_norm(residual)
-        if gains is not None:
-            attention_input = attention_input * gains[0]
-        residual = residual + self.attention(attention_input, cosine, sine)
+        residual = residual + self.attention(self.attention_input(residual, gains), cosine, sine)
         mlp_input = self.mlp_norm(residual)
         if gains is not None:
             mlp_input = mlp_input * gains[1]
         return residual + self.mlp(mlp_input)
+
+    def attention_input(
+        self, residual: Float[Tensor, "batch time width"], gains: Float[Tensor, "2 width"] | None = None
+    ) -> Float[Tensor, "batch time width"]:
+        """What the attention reads of the residual stream."""
+        normed = self.attention_norm(residual)
+        return normed if gains is None else normed * gains[0]
 
 
 def residual_outputs(block: Block) -> list[Tensor]:

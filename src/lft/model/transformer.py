@@ -1,5 +1,7 @@
 """The decoder: stored blocks in a flat list, and a schedule that says in which order they run."""
 
+from collections.abc import Iterator, Mapping
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -13,6 +15,10 @@ from lft.routing import Schedule, Step
 
 # As many positions at a time as keep their logits in a CPU's cache.
 LOSS_CHUNKS = nn.LinearCrossEntropyOptions(batch_chunk_size=1024)
+
+
+# Tensors that a block computes with at single steps, in place of its own parameters, by their names.
+StandIns = Mapping[Step, Mapping[str, Tensor]]
 
 
 class Transformer(nn.Module):
@@ -41,40 +47,69 @@ class Transformer(nn.Module):
         # Vectors, so that they do not decay; one for each step of the whole schedule.
         conditioned = schedule.steps if shape.conditioning != "none" else ()
         self.visit_factors = nn.ParameterDict(
-            {_step_name(step): torch.ones(shape.conditioning_parameters) for step in conditioned}
+            {step.name: torch.ones(shape.conditioning_parameters) for step in conditioned}
         )
         cosine, sine = rope_table(shape.context_length, shape.head_size, shape.rope_theta)
         self.register_buffer("cosine", cosine, persistent=False)
         self.register_buffer("sine", sine, persistent=False)
 
-    def hidden(self, tokens: Int[Tensor, "batch time"]) -> Float[Tensor, "batch time width"]:
-        """The residual stream after the last step, before the final norm."""
-        time = tokens.shape[1]
-        cosine, sine = self.cosine[:time], self.sine[:time]
+    def hidden(
+        self, tokens: Int[Tensor, "batch time"], stand_ins: StandIns | None = None
+    ) -> Float[Tensor, "batch time width"]:
+        """The residual stream after the last step, before the final norm.
+
+        Args:
+            tokens: Input tokens.
+            stand_ins: Used in place of a block's parameters at the steps they are given for.
+        """
+        for residual in self.residuals(tokens, stand_ins):
+            last = residual
+        return last
+
+    def residuals(
+        self, tokens: Int[Tensor, "batch time"], stand_ins: StandIns | None = None
+    ) -> Iterator[Float[Tensor, "batch time width"]]:
+        """The residual stream before the first step, and after every step; arguments as of `hidden`."""
+        cosine, sine = self.rope(tokens.shape[1])
+        stand_ins = {**self._constants(), **(stand_ins or {})}
         residual = self.embedding(tokens)
-        detached = self.schedule.detached(self.gradient)
+        yield residual
         for step in self.schedule.steps:
-            residual = self._execute(step, residual, cosine, sine, trained=step not in detached)
-        return residual
+            residual = self._execute(step, residual, cosine, sine, stand_ins.get(step))
+            yield residual
+
+    def rope(self, time: int) -> tuple[Float[Tensor, "time head"], Float[Tensor, "time head"]]:
+        """Cosines and sines of the first positions."""
+        return self.cosine[:time], self.sine[:time]
+
+    def gains(self, step: Step) -> Float[Tensor, "2 width"] | None:
+        """What a step scales the block's normed inputs by; None where steps have no gains of their own."""
+        return self.visit_factors[step.name].view(2, -1) if self.shape.conditioning == "norm" else None
 
     def idle_factors(self) -> list[Tensor]:
         """Factors of steps that the present schedule leaves out."""
-        running = {_step_name(step) for step in self.schedule.steps}
+        running = {step.name for step in self.schedule.steps}
         return [factor for name, factor in self.visit_factors.items() if name not in running]
 
+    def _constants(self) -> dict[Step, dict[str, Tensor]]:
+        """Stand-ins for the steps that do not train their block."""
+        return {
+            step: {name: tensor.detach() for name, tensor in self.blocks[step.block].named_parameters()}
+            for step in self.schedule.detached(self.gradient)
+        }
+
     def _execute(
-        self, step: Step, residual: Tensor, cosine: Tensor, sine: Tensor, trained: bool
+        self,
+        step: Step,
+        residual: Tensor,
+        cosine: Tensor,
+        sine: Tensor,
+        stand_ins: Mapping[str, Tensor] | None,
     ) -> Float[Tensor, "batch time width"]:
-        block, conditioning = self.blocks[step.block], self.shape.conditioning
-        factors = None if conditioning == "none" else self.visit_factors[_step_name(step)]
-        gains = factors.view(2, -1) if factors is not None and conditioning == "norm" else None
-        if trained:
-            updated = block(residual, cosine, sine, gains)
-        else:
-            constants = {name: parameter.detach() for name, parameter in block.named_parameters()}
-            updated = functional_call(block, constants, (residual, cosine, sine, gains))
-        if factors is not None and conditioning == "scale":
-            return residual + factors * (updated - residual)
+        block, inputs = self.blocks[step.block], (residual, cosine, sine, self.gains(step))
+        updated = block(*inputs) if stand_ins is None else functional_call(block, dict(stand_ins), inputs)
+        if self.shape.conditioning == "scale":
+            return residual + self.visit_factors[step.name] * (updated - residual)
         return updated
 
     def head(self, residual: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time vocab"]:
@@ -121,10 +156,6 @@ class Transformer(nn.Module):
         for block in self.blocks:
             block.compile(dynamic=False)
         self.head_loss = torch.compile(self.head_loss, dynamic=False)  # type: ignore[method-assign]
-
-
-def _step_name(step: Step) -> str:
-    return f"b{step.block + 1:02d}_v{step.visit + 1}"
 
 
 def _chunks_pay(residual: Tensor) -> bool:

@@ -14,6 +14,11 @@ class Step(NamedTuple):
     block: int
     visit: int
 
+    @property
+    def name(self) -> str:
+        """How logs and parameters call it, counted from 1: `b03_v1` is the first visit of the third block."""
+        return f"b{self.block + 1:02d}_v{self.visit + 1}"
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -70,6 +75,10 @@ class Schedule:
     def without_revisits(self) -> Self:
         """The first visits alone, in their order: the standard order for every routing that meets them so."""
         return type(self)(self.num_blocks, tuple(step for step in self.steps if step.visit == 0))
+
+    def without(self, skipped: Step) -> Self:
+        """The same order with one step left out; the other steps keep their names."""
+        return type(self)(self.num_blocks, tuple(step for step in self.steps if step != skipped))
 
     def detached(self, gradient: str) -> frozenset[Step]:
         """The steps that give their block no gradient when only some visits of a block shall.
