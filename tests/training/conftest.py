@@ -54,6 +54,7 @@ def tiny(corpus, prepared, tmp_path):
             "compile=false",
             "logger=none",
             "callbacks=none",
+            "diagnostics=none",
             f"paths.runs={runs}",
             f"paths.prepared={prepared}",
             *overrides,

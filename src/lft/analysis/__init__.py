@@ -5,9 +5,25 @@ from lft.analysis.console import print_comparison, print_pairs, print_runs
 from lft.analysis.figures import ROUTING_COLOURS, differences_by_routing, loss_against, routing_colour
 from lft.analysis.notebook import execute, runs_location
 from lft.analysis.pairs import paired_differences, pairs_table
+from lft.analysis.pictures import save_pictures
 from lft.analysis.records import RunRecord, read_records
 from lft.analysis.request import answer, choose, parse_request
 from lft.analysis.tables import curves_table, runs_table
+from lft.analysis.visit_figures import (
+    loss_by_step,
+    losses_without,
+    share_across_scales,
+    visit_cosines,
+    visit_heat_map,
+)
+from lft.analysis.visits import (
+    gradient_changes,
+    other_routes,
+    skipped_steps,
+    visit_means,
+    visit_pairs,
+    visits_table,
+)
 
 __all__ = [
     "ROUTING_COLOURS",
@@ -18,7 +34,11 @@ __all__ = [
     "curves_table",
     "differences_by_routing",
     "execute",
+    "gradient_changes",
     "loss_against",
+    "loss_by_step",
+    "losses_without",
+    "other_routes",
     "paired_differences",
     "pairs_table",
     "parse_request",
@@ -29,4 +49,12 @@ __all__ = [
     "routing_colour",
     "runs_location",
     "runs_table",
+    "save_pictures",
+    "share_across_scales",
+    "skipped_steps",
+    "visit_cosines",
+    "visit_heat_map",
+    "visit_means",
+    "visit_pairs",
+    "visits_table",
 ]

@@ -47,6 +47,16 @@ AXIS_LABELS = {
 LOG_SPREAD = 30
 
 
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure of so many inches."""
+    from matplotlib import pyplot
+
+    figure = pyplot.figure(figsize=(width, height), dpi=110, layout="constrained")
+    # Off pyplot's list, else a notebook shows it twice: as open figure and as the cell's value.
+    pyplot.close(figure)
+    return figure
+
+
 def routing_colour(label: str) -> str:
     """The colour of a routing, whatever its options; the same in every figure."""
     return ROUTING_COLOURS.get(label.split(" ")[0], "#6A3D9A")
@@ -69,15 +79,13 @@ def loss_against(
     Raises:
         RequestError: The curves hold no logged step, or no such column.
     """
-    from matplotlib import pyplot
-
     if x not in curves:
         raise RequestError(f"curves have no column '{x}'; choose one of {', '.join(AXIS_LABELS)}")
     drawn = curves.dropna(subset=[x])
     if drawn.empty:
         raise RequestError("no run has logged a step yet; there is nothing to draw")
     scales = list(dict.fromkeys(drawn["scale"]))
-    figure = pyplot.figure(figsize=(1.8 + 4.6 * len(scales), 4.4), dpi=110, layout="constrained")
+    figure = new_figure(1.8 + 4.6 * len(scales), 4.4)
     panels = figure.subplots(1, len(scales), squeeze=False)[0]
     for panel, scale in zip(panels, scales, strict=True):
         _draw_scale(panel, drawn[drawn["scale"] == scale], x, log_x)
@@ -86,8 +94,6 @@ def loss_against(
     if title:
         figure.suptitle(title)
     _add_legend(figure, list(dict.fromkeys(drawn["routing"])))
-    # Off pyplot's list, else a notebook shows it twice: as open figure and as the cell's value.
-    pyplot.close(figure)
     return figure
 
 
@@ -101,17 +107,11 @@ def differences_by_routing(comparison: pd.DataFrame, pairs: pd.DataFrame) -> "Fi
     Raises:
         RequestError: Nothing is paired.
     """
-    from matplotlib import pyplot
-
     drawn = comparison[comparison["pairs"] > 0]
     if drawn.empty:
         raise RequestError("no run found a partner of the baseline; there is nothing to draw")
     groups = [rows for _, rows in drawn.groupby(CONDITION_COLUMNS, sort=False)]
-    figure = pyplot.figure(
-        figsize=(1.8 + 4.6 * len(groups), 1.4 + 0.32 * drawn["routing"].nunique()),
-        dpi=110,
-        layout="constrained",
-    )
+    figure = new_figure(1.8 + 4.6 * len(groups), 1.4 + 0.32 * drawn["routing"].nunique())
     panels = figure.subplots(1, len(groups), squeeze=False)[0]
     for panel, rows in zip(panels, groups, strict=True):
         first = rows.iloc[0]
@@ -119,7 +119,6 @@ def differences_by_routing(comparison: pd.DataFrame, pairs: pd.DataFrame) -> "Fi
         _draw_differences(panel, rows, pairs[same & (pairs["problem"] == "")])
         title = f"scale {first['scale']}, {short(first['budget_tokens'])} tokens {first['settings']}"
         panel.set_title(title.strip(), fontsize=10)
-    pyplot.close(figure)
     return figure
 
 
@@ -134,10 +133,11 @@ def _draw_differences(panel: "Axes", rows: pd.DataFrame, pairs: pd.DataFrame) ->
     panel.set_yticks(range(len(rows)), list(rows["routing"].iloc[::-1]))
     panel.axvline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
     panel.set_xlabel(f"validation loss minus that of {rows['baseline'].iloc[0]} (nats)")
-    _tidy(panel)
+    tidy(panel)
 
 
-def _tidy(panel: "Axes") -> None:
+def tidy(panel: "Axes") -> None:
+    """Give a panel a faint grid and two spines."""
     panel.grid(True, color="#DDDDDD", linewidth=0.6)
     panel.set_axisbelow(True)
     for side in ("top", "right"):
@@ -173,7 +173,7 @@ def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -
     elif x == "train/flops":
         panel.xaxis.set_major_formatter(EngFormatter())
     panel.set_xlabel(AXIS_LABELS.get(x, x))
-    _tidy(panel)
+    tidy(panel)
 
 
 def _line_styles(labels: list[str]) -> dict[str, LineStyle]:

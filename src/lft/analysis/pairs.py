@@ -1,7 +1,6 @@
 """Paired differences: runs that are equal in everything but the routing."""
 
 import math
-from collections import defaultdict
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lft.analysis.intervals import t_interval
-from lft.analysis.records import RunRecord, read_records
+from lft.analysis.records import RunRecord, read_records, setting_labels
 from lft.errors import RequestError
 from lft.runs import as_text, varying_keys
 
@@ -94,7 +93,7 @@ def pairs_table(location: str | Path, baseline: str = "standard") -> pd.DataFram
         raise RequestError(
             f"no run of the baseline '{baseline}' in {location}; the routings there: {present}"
         )
-    settings = _settings(records)
+    settings = setting_labels(records)
     rows = []
     for record, setting in zip(records, settings, strict=True):
         if record.routing != baseline:
@@ -155,23 +154,6 @@ def _summarize(group: pd.DataFrame) -> dict[str, Any]:
         "high": high,
         "note": "; ".join(notes),
     }
-
-
-def _settings(records: list[RunRecord]) -> list[str]:
-    """For each run, the conditions in which runs of its scale and budget differ, as text."""
-    groups: dict[tuple[str, int], list[RunRecord]] = defaultdict(list)
-    for record in records:
-        groups[record.scale, record.budget_tokens].append(record)
-    varying = {
-        key: varying_keys([record.conditions for record in members]) for key, members in groups.items()
-    }
-    return [
-        " ".join(
-            f"{key}={as_text(record.conditions.get(key))}"
-            for key in varying[record.scale, record.budget_tokens]
-        )
-        for record in records
-    ]
 
 
 def _refuse_repeats(records: list[RunRecord]) -> None:

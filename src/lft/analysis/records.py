@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from lft.errors import RequestError
-from lft.runs import ARM_KEYS, RunFolder, RunState, find_runs, flatten, result_keys
+from lft.runs import (
+    ARM_KEYS,
+    RunFolder,
+    RunState,
+    as_text,
+    find_runs,
+    flatten,
+    result_keys,
+    varying_keys,
+)
 
 # What `run.json` knows that the config does not: the text behind a path, and what `auto` came to.
 RECORDED_CONDITIONS = (("data", "fingerprint"), ("data", "tokenizer_sha256"), ("execution", "precision"))
@@ -116,6 +125,23 @@ def read_records(location: str | Path) -> list[RunRecord]:
 def routing_order(label: str) -> tuple[bool, str]:
     """Sort key of routings: the standard one first, the others by name."""
     return label != "standard", label
+
+
+def setting_labels(records: list[RunRecord]) -> list[str]:
+    """For each run, the conditions in which runs of its scale and budget differ, as text."""
+    groups: dict[tuple[str, int], list[RunRecord]] = defaultdict(list)
+    for record in records:
+        groups[record.scale, record.budget_tokens].append(record)
+    varying = {
+        key: varying_keys([record.conditions for record in members]) for key, members in groups.items()
+    }
+    return [
+        " ".join(
+            f"{key}={as_text(record.conditions.get(key))}"
+            for key in varying[record.scale, record.budget_tokens]
+        )
+        for record in records
+    ]
 
 
 def _record(folder: RunFolder, config: dict[str, Any], record: dict[str, Any]) -> RunRecord:

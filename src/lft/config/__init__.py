@@ -1,6 +1,7 @@
 """Typed configs and their registration with Hydra."""
 
 from lft.config.conditions import MatchConfig, OptimizerConfig, SharingConfig
+from lft.config.diagnostics import DiagnosticsConfig
 from lft.config.schema import (
     BudgetConfig,
     PathsConfig,
@@ -20,6 +21,7 @@ from lft.config.store import (
 
 __all__ = [
     "BudgetConfig",
+    "DiagnosticsConfig",
     "MatchConfig",
     "OptimizerConfig",
     "PathsConfig",

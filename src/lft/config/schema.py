@@ -7,6 +7,7 @@ from omegaconf import MISSING
 
 from lft.config.checks import choose
 from lft.config.conditions import MatchConfig, OptimizerConfig, SharingConfig
+from lft.config.diagnostics import DiagnosticsConfig
 from lft.data import DataConfig
 from lft.errors import RequestError
 
@@ -89,6 +90,7 @@ class TrainConfig:
     optimizer: OptimizerConfig = MISSING
     sharing: SharingConfig = field(default_factory=SharingConfig)
     match: MatchConfig = MISSING
+    diagnostics: DiagnosticsConfig = MISSING
     seed: int = 0
     """Initial weights and batch order, each from a generator of its own."""
     precision: str = "auto"

@@ -8,6 +8,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from lft.config.conditions import MatchConfig, OptimizerConfig
+from lft.config.diagnostics import DiagnosticsConfig
 from lft.config.schema import (
     BudgetConfig,
     PlanConfig,
@@ -40,6 +41,7 @@ def register_schemas() -> None:
     store.store(group="budget", name="budget_schema", node=BudgetConfig)
     store.store(group="optimizer", name="adamw_schema", node=OptimizerConfig)
     store.store(group="match", name="match_schema", node=MatchConfig)
+    store.store(group="diagnostics", name="diagnostics_schema", node=DiagnosticsConfig)
     store.store(group="data", name="fineweb_edu_schema", node=FineWebEduConfig)
     store.store(group="data", name="files_schema", node=FilesConfig)
     store.store(group="data", name="sample_schema", node=SampleConfig)

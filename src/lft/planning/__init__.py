@@ -4,6 +4,7 @@ from lft.planning.arm import Arm, make_arm, model_shape
 from lft.planning.matching import Match, StepCosts, check_epochs, reference_arm
 from lft.planning.plan import Plan, make_plan
 from lft.planning.report import Report
+from lft.planning.routes import evaluation_routes
 
 __all__ = [
     "Arm",
@@ -12,6 +13,7 @@ __all__ = [
     "Report",
     "StepCosts",
     "check_epochs",
+    "evaluation_routes",
     "make_arm",
     "make_plan",
     "model_shape",

@@ -5,9 +5,8 @@ from typing import Any
 
 from lft.config import ScaleConfig, SharingConfig, TrainConfig, routing_keywords
 from lft.costs import Costs, ModelShape, count_costs
-from lft.errors import RequestError
 from lft.planning.twins import TwinMatch, fit_width, quantity_of
-from lft.routing import Schedule, Twin, find_routing, make_schedule
+from lft.routing import Schedule, Twin, find_plain_routing, find_routing, make_schedule
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,7 @@ def plain_arm(config: TrainConfig, routing: str, key: str = "routing") -> Arm:
     Raises:
         RequestError: The routing, named by the config key `key`, is unknown or has no defaults.
     """
-    required = [name for name, option in find_routing(routing, key).options.items() if option.required]
-    if required:
-        raise RequestError(f"{key}={routing} cannot be used: it has no default routing.{required[0]}")
+    find_plain_routing(routing, key)
     return _arm(config, routing, {}, SharingConfig())
 
 

@@ -2,7 +2,15 @@
 
 # Importing the families registers their routings.
 from lft.routing import families
-from lft.routing.registry import ROUTINGS, Routing, Twin, find_routing, make_schedule, routing
+from lft.routing.registry import (
+    ROUTINGS,
+    Routing,
+    Twin,
+    find_plain_routing,
+    find_routing,
+    make_schedule,
+    routing,
+)
 from lft.routing.schedule import Schedule, Step
 
 __all__ = [
@@ -12,6 +20,7 @@ __all__ = [
     "Step",
     "Twin",
     "families",
+    "find_plain_routing",
     "find_routing",
     "make_schedule",
     "routing",

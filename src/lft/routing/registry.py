@@ -82,6 +82,19 @@ def find_routing(name: str, key: str = "routing") -> Routing:
     return ROUTINGS[name]
 
 
+def find_plain_routing(name: str, key: str = "routing") -> Routing:
+    """A routing that can run with its default options.
+
+    Raises:
+        RequestError: There is none of this name, or it has no default for an option.
+    """
+    found = find_routing(name, key)
+    required = [option for option in found.options if found.options[option].required]
+    if required:
+        raise RequestError(f"{key}={name} cannot be used: it has no default routing.{required[0]}")
+    return found
+
+
 def make_schedule(name: str, num_blocks: int, *, share: Any = "all", **options: Any) -> Schedule:
     """Build the schedule of a routing.
 

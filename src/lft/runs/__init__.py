@@ -4,16 +4,19 @@ from lft.runs.folder import RunFolder, RunState, find_runs, write_json, write_te
 from lft.runs.identity import ARM_KEYS, config_hash, result_keys, run_id, token_label
 from lft.runs.provenance import provenance
 from lft.runs.settings import as_text, flatten, varying_keys
+from lft.runs.visits import VisitsFile, read_visits
 
 __all__ = [
     "ARM_KEYS",
     "RunFolder",
     "RunState",
+    "VisitsFile",
     "as_text",
     "config_hash",
     "find_runs",
     "flatten",
     "provenance",
+    "read_visits",
     "result_keys",
     "run_id",
     "token_label",

@@ -58,6 +58,16 @@ class RunFolder:
         """The checkpoint a run resumes from."""
         return self.checkpoints / "last.ckpt"
 
+    @property
+    def visits(self) -> Path:
+        """What each visit did over training, by `lft.runs.visits`."""
+        return self.path / "visits.parquet"
+
+    @property
+    def pictures(self) -> Path:
+        """Where figures of this run alone lie."""
+        return self.path / "pictures"
+
     def create(self, config: Mapping[str, Any], record: Mapping[str, Any]) -> None:
         """Make the folder with `config.json` and `run.json`, or renew both when the run resumes."""
         self.checkpoints.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from typing import Any
 # Where and how a run executes, or whether it may start; not what it computes. Batches are the same on any
 # number of devices and loader workers, so a run may resume on another machine.
 RESULT_FREE_KEYS = frozenset(
-    "trainer logger callbacks paths peak_flops force retry data.loader_workers data.shard_tokens "
+    "trainer logger callbacks diagnostics paths peak_flops force retry data.loader_workers data.shard_tokens "
     "match.max_epochs".split()
 )
 

@@ -105,10 +105,7 @@ class MetricsLogger(StepCallback):
 
     def _metrics(self, trainer: lightning.Trainer, module: LanguageModel) -> dict[str, float]:
         loss = float(trainer.strategy.reduce(module.step_loss, reduce_op="mean"))
-        if not math.isfinite(loss):
-            raise FloatingPointError(
-                f"training diverged: loss {loss} at step {trainer.global_step}; lower optimizer.learning_rate"
-            )
+        check_finite(trainer, "loss", loss)
         metrics = {
             "train/loss": loss,
             "optim/lr": _applied_learning_rate(trainer),
@@ -166,6 +163,7 @@ class Milestones(StepCallback):
 
     def _validate(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         self.result = self.validation.evaluate(module)
+        check_finite(trainer, "validation loss", self.result.loss)
         log(trainer, module, {"val/loss": self.result.loss, "val/bits_per_byte": self.result.bits_per_byte})
 
     def _save(self, trainer: lightning.Trainer, name: str, weights_only: bool = False) -> None:
@@ -177,12 +175,28 @@ class Milestones(StepCallback):
         self._saved = time.perf_counter()
 
 
+def check_finite(trainer: lightning.Trainer, name: str, loss: float) -> None:
+    """Stop a run that has diverged.
+
+    Raises:
+        FloatingPointError: The loss is infinite or not a number.
+    """
+    if not math.isfinite(loss):
+        raise FloatingPointError(
+            f"training diverged: {name} {loss} at step {trainer.global_step}; lower optimizer.learning_rate"
+        )
+
+
 def log(trainer: lightning.Trainer, module: LanguageModel, metrics: dict[str, float]) -> None:
     """Send metrics of the present step to every logger, beside the tokens seen and the FLOPs spent so far."""
-    flops = module.plan.training_flops_until(trainer.global_step)
-    spent = {"train/tokens": module.tokens_seen, "train/flops": flops}
     for logger in trainer.loggers:
-        logger.log_metrics({**spent, **metrics}, step=trainer.global_step)
+        logger.log_metrics({**spent(trainer, module), **metrics}, step=trainer.global_step)
+
+
+def spent(trainer: lightning.Trainer, module: LanguageModel) -> dict[str, float]:
+    """The tokens seen and the FLOPs spent so far, the axes of every chart."""
+    flops = module.plan.training_flops_until(trainer.global_step)
+    return {"train/tokens": module.tokens_seen, "train/flops": flops}
 
 
 def _applied_learning_rate(trainer: lightning.Trainer) -> float:

@@ -13,7 +13,7 @@ from lft.config import TrainConfig, plain_settings
 from lft.data import prepare, prepared_folder
 from lft.errors import RequestError, RunFailed
 from lft.model import Transformer, initialize
-from lft.planning import Plan, check_epochs, make_plan
+from lft.planning import Plan, check_epochs, evaluation_routes, make_plan
 from lft.runs import RunFolder, RunState, run_id
 from lft.training.assembly import build_callbacks, build_loggers, build_trainer
 from lft.training.calibration import settle_match
@@ -30,6 +30,7 @@ from lft.training.messages import say
 from lft.training.metrics_file import MetricsFile
 from lft.training.records import run_record, run_summary
 from lft.training.validation import ValidationSet
+from lft.training.visit_diagnostics import VisitDiagnostics
 from lft.training.weights_and_biases import WeightsAndBiases, new_identity
 
 
@@ -119,7 +120,14 @@ class Job:
         every = config.trainer["log_every_n_steps"]
         self.metrics = MetricsLogger(peak * self.trainer.world_size, every)
         self.milestones = Milestones(validation, folder.checkpoints, plan.milestones, self.metrics)
-        self.trainer.callbacks += [self.metrics, *callbacks, self.milestones, *extra_callbacks]  # type: ignore[attr-defined]
+        # Diagnostics come before checkpoints, so that a run resumes behind what it has measured.
+        diagnostics = []
+        if config.diagnostics.enabled:
+            routes = evaluation_routes(config, plan.schedule)
+            diagnostics = [VisitDiagnostics(config.diagnostics, validation.sequences, routes, folder)]
+        self.trainer.callbacks += [  # type: ignore[attr-defined]
+            *(self.metrics, *callbacks, *diagnostics, self.milestones, *extra_callbacks)
+        ]
         self.record = run_record(plan, data, self.batches.epochs, self.trainer, peak)
 
     def run(self) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -71,3 +71,17 @@ def build_optimizer(
         return learning_rate_multiplier(step, steps, warmup_steps, config.final_fraction)
 
     return optimizer, LambdaLR(optimizer, multiplier)
+
+
+def adamw_scale(optimizer: AdamW, parameter: nn.Parameter) -> Tensor:
+    """What AdamW multiplies a gradient of this parameter with, in units of the learning rate.
+
+    1 / (sqrt(v) + epsilon), with the bias-corrected average v of squared gradients after the last step
+    (Kingma and Ba, arXiv 1412.6980, algorithm 1).
+
+    Raises:
+        KeyError: The parameter has not been updated yet.
+    """
+    state, (_, beta2) = optimizer.state[parameter], optimizer.defaults["betas"]
+    corrected = state["exp_avg_sq"] / (1 - beta2 ** state["step"].item())
+    return 1 / (corrected.sqrt() + optimizer.defaults["eps"])

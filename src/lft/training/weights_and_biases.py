@@ -92,6 +92,13 @@ class WeightsAndBiases(Logger):
         if self._run is not None:
             self._run.log({**metrics, "step": step})
 
+    @rank_zero_only
+    def log_pictures(self, pictures: dict[str, Path], metrics: dict[str, float], step: int) -> None:
+        """Add a row of pictures, each under `visit/pictures/<name>`, with what places it on the axes."""
+        if self._run is not None:
+            images = {f"visit/pictures/{name}": wandb.Image(str(path)) for name, path in pictures.items()}
+            self._run.log({**metrics, **images, "step": step})
+
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Nothing: the config was given when the run was opened."""
 
