@@ -129,7 +129,7 @@ def loss_by_step(visits: pd.DataFrame) -> "Figure":
 
 
 def losses_without(visits: pd.DataFrame) -> "Figure":
-    """Draw what the loss gains when a step is skipped, and along other routes, at the last milestone.
+    """Draw what the loss rises by when a step is skipped, and along other routes, at the last milestone.
 
     A panel for each arm; bars are two standard errors to each side, over seeds where there are several.
 
@@ -152,7 +152,7 @@ def losses_without(visits: pd.DataFrame) -> "Figure":
         panel.set_xticks(range(len(bars)), labels, rotation=90, fontsize=8)
         panel.set_xlabel("skipped block·visit, then other routes")
         tidy(panel)
-    panels[0][0].set_ylabel("loss gained (nats)")
+    panels[0][0].set_ylabel("rise of the loss (nats)")
     return figure
 
 

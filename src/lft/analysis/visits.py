@@ -107,7 +107,7 @@ def visit_pairs(visits: pd.DataFrame, statistic: str = "gradient", part: str = "
 
 
 def skipped_steps(visits: pd.DataFrame) -> pd.DataFrame:
-    """What the loss gains when a step is skipped at the last milestone, in nats per token.
+    """What the loss rises by when a step is skipped at the last milestone, in nats per token.
 
     Returns:
         The arm's columns and `step block visit mean error seeds`. `error` is the standard error: over seeds
@@ -117,7 +117,7 @@ def skipped_steps(visits: pd.DataFrame) -> pd.DataFrame:
 
 
 def other_routes(visits: pd.DataFrame) -> pd.DataFrame:
-    """What the loss gains when the trained weights are run along another route, in nats per token.
+    """What the loss rises by when the trained weights are run along another route, in nats per token.
 
     Returns:
         The arm's columns and `route mean error seeds`; errors as in `skipped_steps`.
