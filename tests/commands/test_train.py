@@ -1,12 +1,16 @@
 """The command line as a person uses it: the sweep of the study, its endings and its errors."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from composing import ROOT
+from pyarrow import parquet as pq
+
+from lft.tracking import panel_sections
 
 SWEEP = ("-m", "routing=lft,standard", "scale=2_5m,10m,25m", "seed=0,1,2")
 
@@ -34,6 +38,15 @@ def read_wandb(run):
     wandb = Path(sys.executable).with_name("wandb")
     arguments = [str(wandb), "leet", "inspect", "--summary", "--json", str(run / "wandb")]
     return json.loads(subprocess.run(arguments, capture_output=True, text=True).stdout)
+
+
+def read_wandb_log(run):
+    """Every record of a run's offline log, as W&B's own reader prints them."""
+    wandb = Path(sys.executable).with_name("wandb")
+    result = subprocess.run(
+        [wandb, "leet", "inspect", "--json", run / "wandb"], capture_output=True, text=True
+    )
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +83,56 @@ def test_each_run_is_a_wandb_run_of_its_own(sweep):
     assert len(identities) == 18
     # `wandb leet runs` lists what lies directly in the folder.
     assert len(list((folder / "runs").glob("offline-run-*"))) == 18
+
+
+@one_worker
+@pytest.mark.parametrize("arm", ["lft-2_5m-400-s0-*", "lft-25m-400-s1-*", "standard-10m-400-s2-*"])
+def test_the_wandb_log_holds_the_visits_their_axis_and_the_pictures(sweep, arm):
+    (run,) = (sweep[0] / "runs").glob(arm)
+    records = read_wandb_log(run)
+    axes = {
+        record["metric"]["glob_name"]: record["metric"]["step_metric"]
+        for record in records
+        if record["type"] == "metric" and "glob_name" in record["metric"]
+    }
+    assert axes["visit/*"] == axes["train/*"] == axes["val/*"] == "train/tokens"
+    rows = [record["history"]["item"] for record in records if record["type"] == "history"]
+    visits = {key for row in rows for key in row if key.startswith("visit/b")}
+    assert 50 < len(visits) < 400
+    assert all("train/tokens" in row for row in rows)
+    measured = pq.read_table(run / "visits.parquet").to_pandas()
+    last = measured[(measured["tokens"] == 384) & (measured["part"] == "block")]
+    share = last[(last["statistic"] == "gradient_share") & (last["block"] == 2) & (last["visit"] == 1)]
+    logged = [
+        row["visit/b02_v1/gradient_share"] for row in rows if row["train/tokens"] == 384 and len(row) > 50
+    ]
+    assert logged == pytest.approx(list(share["value"]))
+    pictures = {key: row[key] for row in rows for key in row if key.startswith("visit/pictures/")}
+    expected = {path.stem for path in (run / "pictures").iterdir()}
+    assert {key.removeprefix("visit/pictures/") for key in pictures} == expected
+    assert ("gradient_cosines" in expected) == arm.startswith("lft")
+    for name, entry in pictures.items():
+        assert entry["_type"] == "image-file"
+        (copy,) = (run / "wandb").glob(f"offline-run-*/files/{entry['path']}")
+        assert copy.read_bytes() == (run / "pictures" / f"{name.rsplit('/')[-1]}.png").read_bytes()
+
+
+@one_worker
+def test_every_chart_of_the_dashboard_shows_what_runs_log(sweep):
+    (run,) = (sweep[0] / "runs").glob("lft-10m-400-s0-*")
+    rows = [record["history"]["item"] for record in read_wandb_log(run) if record["type"] == "history"]
+    logged = {key for row in rows for key in row}
+    seen = read_wandb(run)
+    assert {"arm", "scale"} <= set(seen["config"]) and seen["config"]["arm"] == "lft"
+    for panel in [panel for panels in panel_sections().values() for panel in panels]:
+        config = panel._to_model().config
+        if regex := getattr(config, "metric_regex", None):
+            assert any(re.search(regex, key) for key in logged), regex
+        elif keys := getattr(config, "media_keys", None):
+            assert set(keys) <= logged
+        else:
+            summary = {f"summary_metrics.{key}" for key in seen["summary"]}
+            assert set(config.metrics) <= logged | summary, panel.title
 
 
 @one_worker

@@ -10,6 +10,7 @@ from lft.analysis.records import RunRecord, read_records
 from lft.analysis.request import answer, choose, parse_request
 from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.visit_figures import (
+    STATISTIC_NAMES,
     loss_by_step,
     losses_without,
     share_across_scales,
@@ -27,6 +28,7 @@ from lft.analysis.visits import (
 
 __all__ = [
     "ROUTING_COLOURS",
+    "STATISTIC_NAMES",
     "RunRecord",
     "answer",
     "choose",

@@ -34,6 +34,8 @@ STATISTIC_NAMES = {
     "update_previous_cosine": "cosine with the previous visit's update",
     "input_output_cosine": "cosine of input and output",
     "attention_entropy": "attention entropy (nats)",
+    "readout_loss": "loss read out after the step (nats)",
+    "skip_difference": "rise of the loss without the step (nats)",
 }
 
 # Visits of a block up to which the numbers are written into its matrix.
@@ -124,7 +126,7 @@ def loss_by_step(visits: pd.DataFrame) -> "Figure":
         panel.set_xlabel("block of the step")
         panel.legend(frameon=False, fontsize=8)
         tidy(panel)
-    panels[0][0].set_ylabel("loss read out after the step (nats)")
+    panels[0][0].set_ylabel(STATISTIC_NAMES["readout_loss"])
     return figure
 
 

@@ -60,7 +60,7 @@ def build_trainer(
 
 
 def build_loggers(
-    config: TrainConfig, settings: dict[str, Any], folder: RunFolder, wandb_id: str
+    config: TrainConfig, settings: dict[str, Any], plan: Plan, folder: RunFolder, wandb_id: str
 ) -> list[Logger]:
     """The loggers of the config, each told which run it shows."""
     group = f"{config.scale.name}-{token_label(config.budget.tokens)}"
@@ -74,7 +74,8 @@ def build_loggers(
                 folder=folder.path,
                 run_id=folder.name,
                 wandb_id=wandb_id,
-                config=settings,
+                # The label is what charts group runs by.
+                config={"arm": plan.label, **settings},
             )
         )
     return loggers

@@ -102,7 +102,7 @@ class Job:
         earlier = {} if config.force else folder.read("run.json")
         self.wandb_id = earlier.get("wandb_id") or new_identity(folder.name)
         self.plan = plan = settle_match(config, plan, folder)
-        self.loggers = build_loggers(config, settings, folder, self.wandb_id)
+        self.loggers = build_loggers(config, settings, plan, folder, self.wandb_id)
         metrics_file = MetricsFile(folder.path / "metrics.jsonl")
         self.trainer = build_trainer(config, plan, [metrics_file, *self.loggers], folder)
         self.device = self.trainer.strategy.root_device

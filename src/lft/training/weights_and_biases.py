@@ -1,6 +1,5 @@
-"""Weights & Biases: a view of the run folder. The only file that imports wandb."""
+"""A run at Weights & Biases: a view of the run folder."""
 
-import os
 import secrets
 from pathlib import Path
 from typing import Any, cast
@@ -8,11 +7,8 @@ from typing import Any, cast
 import wandb
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
-from wandb.sdk.lib import wbauth
 
-from lft.errors import RequestError
-
-MODES = ("auto", "online", "offline", "disabled")
+from lft.tracking import resolve_mode
 
 
 class WeightsAndBiases(Logger):
@@ -116,32 +112,6 @@ class WeightsAndBiases(Logger):
         link = self.folder.parent / written.name
         if not link.exists():
             link.symlink_to(written.resolve().relative_to(self.folder.parent.resolve()))
-
-
-def resolve_mode(mode: str) -> str:
-    """The W&B mode to use: `auto` is WANDB_MODE when set, online with an API key, else offline.
-
-    Raises:
-        RequestError: The mode is unknown.
-    """
-    if mode not in MODES:
-        raise RequestError(f"logger.wandb.mode={mode} is unknown; choose one of {', '.join(MODES)}")
-    if mode != "auto":
-        return mode
-    if os.environ.get("WANDB_MODE") in MODES[1:]:
-        return os.environ["WANDB_MODE"]
-    return "online" if _has_key() else "offline"
-
-
-def _has_key() -> bool:
-    if os.environ.get("WANDB_API_KEY"):
-        return True
-    host = wandb.setup().settings.base_url
-    try:
-        return wbauth.read_netrc_auth(host=wbauth.HostUrl(host)) is not None
-    except Exception:
-        # An unreadable netrc is no key.
-        return False
 
 
 def new_identity(run_id: str) -> str:
