@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from lft.runs import RunFolder, run_id
+from lft.runs import RunFolder, VisitsFile, run_id
 
 SCHEDULES = {
     "standard": [1, 2, 3, 4, 5],
@@ -117,3 +117,33 @@ def make_run(runs: Path, routing: str, seed: int, val_loss: float, **overrides: 
     log_curve(folder, val_loss, config["budget"]["tokens"] // TOKENS_PER_STEP, wobble=0.05)
     finish(folder, config, val_loss)
     return folder
+
+
+def add_visits(
+    folder: RunFolder, moments: tuple[int, ...] = (0, 50_000, 100_000), shift: float = 0.0
+) -> None:
+    """Readings of a run along its schedule; `shift` tells seeds apart."""
+    order = folder.read("run.json")["schedule"]
+    file = VisitsFile(folder.visits)
+    for number, tokens in enumerate(moments):
+        rows: list[tuple[int | None, int | None, int | None, str, str, float]] = []
+        rows.append((None, None, 0, "block", "readout_loss", 8.0))
+        for place, block in enumerate(order, start=1):
+            visit = order[:place].count(block)
+            share = 1.0 if order.count(block) == 1 else 0.1 * visit + 0.01 * number + shift
+            rows.append((block, visit, place, "block", "gradient_share", share))
+            rows.append((block, visit, place, "block", "adamw_share", share / 2))
+            rows.append((block, visit, place, "block", "update_ratio", 0.1 * place))
+            rows.append((block, visit, place, "block", "readout_loss", 8.0 - 0.1 * place - number))
+            for later in range(visit + 1, order.count(block) + 1):
+                cosine = 0.5 - 0.1 * later + shift
+                rows.append((block, visit, place, "block", f"gradient_cosine_v{later}", cosine))
+            if number:
+                rows.append((block, visit, place, "block", "skip_difference", 0.2 / place + shift))
+                rows.append((block, visit, place, "block", "skip_difference_error", 0.03))
+        if number:
+            for route in ("standard", "revisits=2"):
+                rows.append((None, None, None, route, "route_difference", 0.5 + shift))
+                rows.append((None, None, None, route, "route_difference_error", 0.07))
+        names = ("block", "visit", "step", "part", "statistic", "value")
+        file.add(tokens, [dict(zip(names, row, strict=True)) for row in rows])

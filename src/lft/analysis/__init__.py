@@ -9,6 +9,7 @@ from lft.analysis.pictures import save_pictures
 from lft.analysis.records import RunRecord, read_records
 from lft.analysis.request import answer, choose, parse_request
 from lft.analysis.tables import curves_table, runs_table
+from lft.analysis.visit_console import figure_or_reason, print_routes, print_visits
 from lft.analysis.visit_figures import (
     STATISTIC_NAMES,
     loss_by_step,
@@ -36,6 +37,7 @@ __all__ = [
     "curves_table",
     "differences_by_routing",
     "execute",
+    "figure_or_reason",
     "gradient_changes",
     "loss_against",
     "loss_by_step",
@@ -46,7 +48,9 @@ __all__ = [
     "parse_request",
     "print_comparison",
     "print_pairs",
+    "print_routes",
     "print_runs",
+    "print_visits",
     "read_records",
     "routing_colour",
     "runs_location",

@@ -54,7 +54,9 @@ def visit_heat_map(visits: pd.DataFrame, statistic: str = "gradient_share") -> "
     """
     rows = _required(select(visits, statistic).dropna(subset=["visit"]), statistic)
     low, high = rows["value"].min(), rows["value"].max()
-    figure, panels = _panels(rows, lambda arm: 1.3 + 0.22 * arm.groupby(["block", "visit"]).ngroups)
+    figure, panels = _panels(
+        rows, lambda arm: 1.3 + 0.22 * arm.groupby(["block", "visit"]).ngroups, share_heights=False
+    )
     for panel, arm in panels:
         table = arm.pivot_table(index=["block", "visit"], columns="tokens", values="value", sort=True)
         image = panel.imshow(
@@ -170,7 +172,10 @@ def share_across_scales(visits: pd.DataFrame, statistic: str = "gradient_share")
     from matplotlib import colormaps
 
     rows = _required(last_readings(visits, statistic).dropna(subset=["visit"]), statistic)
-    arms = list(rows.groupby("routing", sort=False))
+    # The file holds gradients by block, lines go from step to step.
+    rows = rows.sort_values("step", kind="stable")
+    arms = [(name, rows[rows["routing"] == name]) for name in dict.fromkeys(visits["routing"])]
+    arms = [(name, of_routing) for name, of_routing in arms if len(of_routing)]
     figure = new_figure(1.5 + 4.0 * len(arms), 3.8)
     panels = figure.subplots(1, len(arms), squeeze=False, sharey=True)[0]
     for panel, (routing, of_routing) in zip(panels, arms, strict=True):
@@ -201,12 +206,13 @@ def _panels(
     rows: pd.DataFrame,
     height: Callable[[pd.DataFrame], float],
     widen: Callable[[pd.DataFrame], float] = lambda arm: 4.0,
+    share_heights: bool = True,
 ) -> tuple["Figure", list[tuple["Axes", pd.DataFrame]]]:
     """A figure with a titled panel beside the rows of each arm."""
     arms = [arm for _, arm in rows.groupby(ARM_COLUMNS, sort=False)]
     widths = [widen(arm) for arm in arms]
     figure = new_figure(1.2 + sum(widths), max(height(arm) for arm in arms))
-    panels = figure.subplots(1, len(arms), squeeze=False, width_ratios=widths)[0]
+    panels = figure.subplots(1, len(arms), squeeze=False, width_ratios=widths, sharey=share_heights)[0]
     for panel, arm in zip(panels, arms, strict=True):
         panel.set_title(_arm_title(arm, "\n"), fontsize=9)
     return figure, list(zip(panels, arms, strict=True))

@@ -39,19 +39,21 @@ class BareSteps(StepCallback):
     def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """End the loop's turn, take the bare turn."""
         ended = time.perf_counter()
-        self._bare_step(trainer, module)
+        bare_step(trainer, module, self._batch)
         if self._turn >= WARMUP_TURNS and trainer.global_step not in module.plan.milestones:
             self.loop_seconds.append(ended - self._started)
             self.bare_seconds.append(time.perf_counter() - ended)
         self._turn += 1
         self._started = time.perf_counter()
 
-    def _bare_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
-        optimizer = trainer.optimizers[0]
-        for _ in range(trainer.accumulate_grad_batches):
-            with trainer.precision_plugin.train_step_context():
-                loss = module.model.loss(self._batch[:, :-1], self._batch[:, 1:])
-            (loss / trainer.accumulate_grad_batches).backward()
-        torch.nn.utils.clip_grad_norm_(module.model.parameters(), module.config.optimizer.gradient_clip)
-        optimizer.step()
-        optimizer.zero_grad()
+
+def bare_step(trainer: lightning.Trainer, module: LanguageModel, batch: torch.Tensor) -> None:
+    """Forward, backward and optimizer step on one batch, and nothing else."""
+    optimizer = trainer.optimizers[0]
+    for _ in range(trainer.accumulate_grad_batches):
+        with trainer.precision_plugin.train_step_context():
+            loss = module.model.loss(batch[:, :-1], batch[:, 1:])
+        (loss / trainer.accumulate_grad_batches).backward()
+    torch.nn.utils.clip_grad_norm_(module.model.parameters(), module.config.optimizer.gradient_clip)
+    optimizer.step()
+    optimizer.zero_grad()

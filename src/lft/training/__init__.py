@@ -5,6 +5,7 @@ from lft.training.job import train
 from lft.training.language_model import LanguageModel
 from lft.training.progress import TokenProgress
 from lft.training.validation import ValidationSet
+from lft.training.visit_diagnostics import VisitDiagnostics
 from lft.training.weights_and_biases import WeightsAndBiases
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "StepCallback",
     "TokenProgress",
     "ValidationSet",
+    "VisitDiagnostics",
     "WeightsAndBiases",
     "train",
 ]

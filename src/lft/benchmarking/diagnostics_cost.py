@@ -1,0 +1,121 @@
+"""What measuring the visits costs, beside the training between two measurements."""
+
+import ctypes
+import gc
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import lightning
+import numpy as np
+import psutil
+import torch
+
+from lft.benchmarking.loop_overhead import WARMUP_TURNS, bare_step
+from lft.config import TrainConfig
+from lft.training import LanguageModel, StepCallback, VisitDiagnostics, train
+from lft.training.hardware import peak_memory_bytes, reset_peak_memory
+
+# Ten milestones of the study's 500M tokens.
+TOKENS_PER_MILESTONE = 50_000_000
+
+
+def measure_diagnostics_cost(config: TrainConfig) -> list[str]:
+    """Train for real, and after every optimizer step take a probe; then once what milestones take.
+
+    Returns:
+        Lines for a person: the time of probes and of milestones as shares of training time, with quartiles
+        over turns, and the memory that a probe and a training step take.
+    """
+    turns = ProbeTurns()
+    # Over whatever another measurement with this config has left.
+    train(replace(config, force=True), extra_callbacks=[turns])
+    return turns.report()
+
+
+class ProbeTurns(StepCallback):
+    """Times each step of the loop, and a probe after it; at the last step, knock-outs and memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.step_seconds: list[float] = []
+        self.probe_seconds: list[float] = []
+        self.knockout_seconds = 0.0
+        self.memory = {"training step": 0, "probe": 0, "knock-outs": 0}
+        self._turn = 0
+        self._started = 0.0
+        self._batch = torch.zeros(())
+        self._probes_per_step = self._milestones_per_step = 0.0
+
+    def on_train_batch_start(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, batch: torch.Tensor, index: int
+    ) -> None:
+        """Keep the batch for the memory of a step."""
+        self._batch = batch
+
+    def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        """End the loop's turn, take a probe's."""
+        ended = time.perf_counter()
+        diagnostics = next(each for each in _callbacks(trainer) if isinstance(each, VisitDiagnostics))
+        seconds = _timed(lambda: diagnostics.probe(trainer, module))
+        if self._turn >= WARMUP_TURNS and trainer.global_step not in module.plan.milestones:
+            self.step_seconds.append(ended - self._started)
+            self.probe_seconds.append(seconds)
+        self._turn += 1
+        if trainer.global_step == module.plan.steps:
+            tokens_per_step = module.plan.tokens_per_step
+            self._probes_per_step = tokens_per_step / diagnostics.config.every_tokens
+            self._milestones_per_step = tokens_per_step / TOKENS_PER_MILESTONE
+            self.knockout_seconds = _timed(lambda: diagnostics.knock_out(trainer, module))
+            actions: dict[str, Callable[[], object]] = {
+                "training step": lambda: bare_step(trainer, module, self._batch),
+                "probe": lambda: diagnostics.probe(trainer, module),
+                "knock-outs": lambda: diagnostics.knock_out(trainer, module),
+            }
+            self.memory = {name: _memory_of(action, module.device) for name, action in actions.items()}
+        self._started = time.perf_counter()
+
+    def report(self) -> list[str]:
+        """The lines for a person."""
+        steps, probes = np.array(self.step_seconds), np.array(self.probe_seconds)
+        low, middle, high = np.quantile(probes / steps * self._probes_per_step, (0.25, 0.5, 0.75))
+        knockouts = self.knockout_seconds / float(np.median(steps)) * self._milestones_per_step
+        memory = ", ".join(f"{name} {size / 1e6:,.0f} MB" for name, size in self.memory.items())
+        return [
+            f"probes' share of training time: {middle:.2%} (quartiles {low:.2%} to {high:.2%}, {len(steps)} "
+            f"turns; median {np.median(probes):.2f} s beside {np.median(steps):.2f} s a step)",
+            f"knock-outs' share at ten milestones of 500M tokens: {knockouts:.2%} "
+            f"({self.knockout_seconds:.2f} s each)",
+            f"memory above model and optimizer: {memory}",
+        ]
+
+
+def _callbacks(trainer: lightning.Trainer) -> list[lightning.Callback]:
+    return list(trainer.callbacks)  # type: ignore[attr-defined]
+
+
+def _timed(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def _memory_of(action: Callable[[], object], device: torch.device) -> int:
+    """Bytes that an action takes at its peak beyond what is held before it."""
+    gc.collect()
+    if device.type == "cuda":
+        before = torch.cuda.memory_allocated(device)
+    else:
+        _give_back_freed_memory()
+        before = psutil.Process().memory_info().rss
+    reset_peak_memory(device)
+    action()
+    return peak_memory_bytes(device) - before
+
+
+def _give_back_freed_memory() -> None:
+    # The C library keeps freed memory for itself, where it would hide what the next action takes.
+    try:
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+    except (OSError, AttributeError):
+        return
