@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float, Int
@@ -35,33 +34,60 @@ def knockout_readings(
         batch_sequences: Sequences evaluated at once.
     """
 
-    def losses(schedule: Schedule) -> Float[Tensor, " sequences"]:
-        with _running(model, schedule):
-            return sequence_losses(model, sequences, batch_sequences)
-
-    trained = losses(model.schedule)
+    trained = sequence_losses(model, sequences, model.schedule, batch_sequences)
     readings = [Reading.of_route("route_loss", float(trained.mean()), "trained")]
-    for number, step in enumerate(model.schedule.steps, start=1):
-        for name, value in _paired(losses(model.schedule.without(step)), trained):
+    skipped = _losses_without_each_step(model, sequences, batch_sequences)
+    for number, (step, losses) in enumerate(zip(model.schedule.steps, skipped, strict=True), start=1):
+        for name, value in _paired(losses, trained):
             readings.append(Reading.of_step(number, step, f"skip_{name}", value))
     for route, schedule in routes.items():
-        for name, value in _paired(losses(_with_known_factors(model, schedule)), trained):
+        losses = sequence_losses(model, sequences, _with_known_factors(model, schedule), batch_sequences)
+        for name, value in _paired(losses, trained):
             readings.append(Reading.of_route(f"route_{name}", value, route))
     return readings
 
 
 @torch.no_grad()
 def sequence_losses(
-    model: Transformer, sequences: Int[Tensor, "sequences time_and_one"], batch_sequences: int
+    model: Transformer,
+    sequences: Int[Tensor, "sequences time_and_one"],
+    schedule: Schedule,
+    batch_sequences: int,
 ) -> Float[Tensor, " sequences"]:
-    """Mean loss of every sequence in nats per token, in float64 on the CPU."""
+    """Mean loss of every sequence along a schedule in nats per token, in float64 on the CPU."""
     means = []
     for batch in sequences.split(batch_sequences):
-        logits = model(batch[:, :-1]).flatten(0, 1)
-        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        losses = functional.cross_entropy(wide, batch[:, 1:].flatten(), reduction="none")
-        means.append(losses.view(len(batch), -1).double().mean(dim=1).cpu())
+        residual = model.embedding(batch[:, :-1])
+        for after in model.run(residual, schedule.steps):
+            residual = after
+        means.append(_sequence_means(model.head(residual), batch[:, 1:]))
     return torch.cat(means)
+
+
+def _losses_without_each_step(
+    model: Transformer, sequences: Int[Tensor, "sequences time_and_one"], batch_sequences: int
+) -> Float[Tensor, "steps sequences"]:
+    """The same along the model's own schedule with each of its steps skipped in turn."""
+    steps, means = model.schedule.steps, []
+    for batch in sequences.split(batch_sequences):
+        stream = list(model.residuals(batch[:, :-1]))
+        of_batch = []
+        for skipped in range(len(steps)):
+            # What comes before the skipped step is as it was.
+            residual = stream[skipped]
+            for after in model.run(residual, steps[skipped + 1 :]):
+                residual = after
+            of_batch.append(_sequence_means(model.head(residual), batch[:, 1:]))
+        means.append(torch.stack(of_batch))
+    return torch.cat(means, dim=1)
+
+
+def _sequence_means(
+    logits: Float[Tensor, "batch time vocab"], targets: Int[Tensor, "batch time"]
+) -> Float[Tensor, " batch"]:
+    wide = logits.to(torch.promote_types(logits.dtype, torch.float32)).flatten(0, 1)
+    losses = functional.cross_entropy(wide, targets.flatten(), reduction="none")
+    return losses.view(targets.shape).double().mean(dim=1).cpu()
 
 
 def _paired(
@@ -72,15 +98,6 @@ def _paired(
     yield "difference", float(differences.mean())
     if len(differences) > 1:
         yield "difference_error", float(differences.std()) / math.sqrt(len(differences))
-
-
-@contextmanager
-def _running(model: Transformer, schedule: Schedule) -> Iterator[None]:
-    trained, model.schedule = model.schedule, schedule
-    try:
-        yield
-    finally:
-        model.schedule = trained
 
 
 def _with_known_factors(model: Transformer, schedule: Schedule) -> Schedule:

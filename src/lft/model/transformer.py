@@ -1,6 +1,6 @@
 """The decoder: stored blocks in a flat list, and a schedule that says in which order they run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 from jaxtyping import Float, Int
@@ -70,11 +70,20 @@ class Transformer(nn.Module):
         self, tokens: Int[Tensor, "batch time"], stand_ins: StandIns | None = None
     ) -> Iterator[Float[Tensor, "batch time width"]]:
         """The residual stream before the first step, and after every step; arguments as of `hidden`."""
-        cosine, sine = self.rope(tokens.shape[1])
+        embedded = self.embedding(tokens)
+        yield embedded
+        yield from self.run(embedded, self.schedule.steps, stand_ins)
+
+    def run(
+        self,
+        residual: Float[Tensor, "batch time width"],
+        steps: Iterable[Step],
+        stand_ins: StandIns | None = None,
+    ) -> Iterator[Float[Tensor, "batch time width"]]:
+        """The residual stream after each of some steps, the first of which reads `residual`."""
+        cosine, sine = self.rope(residual.shape[1])
         stand_ins = {**self._constants(), **(stand_ins or {})}
-        residual = self.embedding(tokens)
-        yield residual
-        for step in self.schedule.steps:
+        for step in steps:
             residual = self._execute(step, residual, cosine, sine, stand_ins.get(step))
             yield residual
 

@@ -76,10 +76,6 @@ class Schedule:
         """The first visits alone, in their order: the standard order for every routing that meets them so."""
         return type(self)(self.num_blocks, tuple(step for step in self.steps if step.visit == 0))
 
-    def without(self, skipped: Step) -> Self:
-        """The same order with one step left out; the other steps keep their names."""
-        return type(self)(self.num_blocks, tuple(step for step in self.steps if step != skipped))
-
     def detached(self, gradient: str) -> frozenset[Step]:
         """The steps that give their block no gradient when only some visits of a block shall.
 

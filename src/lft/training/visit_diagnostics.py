@@ -1,5 +1,6 @@
 """Measures every visit while a run trains: probes at an interval of tokens, knock-outs at milestones."""
 
+import time
 from collections.abc import Mapping
 from functools import partial
 
@@ -35,6 +36,10 @@ CHARTED = frozenset(
     "skip_difference".split()
 )
 
+# Sequences at once: few enough that all their residual streams take less memory than training.
+KNOCKOUT_BATCH = 8
+DRAW_SECONDS = 60.0
+
 
 class VisitDiagnostics(StepCallback):
     """Writes `visits.parquet` and pictures into the run folder, and shows both to the loggers.
@@ -62,6 +67,7 @@ class VisitDiagnostics(StepCallback):
         self.folder = folder
         self.file = VisitsFile(folder.visits)
         self.probe_batch = evenly_spaced(held_out, config.probe_sequences)
+        self._drawn = time.perf_counter()
         self.knockout_batch = evenly_spaced(held_out, config.knockout_sequences)
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -82,7 +88,9 @@ class VisitDiagnostics(StepCallback):
             readings += self.knock_out(trainer, module)
         if readings:
             self._record(trainer, module, readings)
-        if is_milestone:
+        if trainer.global_step == module.plan.steps or (
+            is_milestone and time.perf_counter() - self._drawn > DRAW_SECONDS
+        ):
             self._draw(trainer, module)
 
     def _due(self, trainer: lightning.Trainer, module: LanguageModel) -> bool:
@@ -115,7 +123,7 @@ class VisitDiagnostics(StepCallback):
                 module.model,
                 self.knockout_batch.to(module.device),
                 self.routes,
-                self.config.probe_sequences,
+                KNOCKOUT_BATCH,
             )
 
     def _record(self, trainer: lightning.Trainer, module: LanguageModel, readings: list[Reading]) -> None:
@@ -130,6 +138,7 @@ class VisitDiagnostics(StepCallback):
                 check_finite(trainer, "probe loss", reading.value)
 
     def _draw(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        self._drawn = time.perf_counter()
         pictures = save_pictures(self.folder)
         for logger in trainer.loggers:
             if isinstance(logger, WeightsAndBiases):
