@@ -19,11 +19,12 @@ setup: .venv/installed
 demo: setup
 	$(python) src/train.py -m experiment=demo routing=standard,lft paths.runs=$(demo_runs)
 	$(python) src/render_notebook.py source=notebooks/pair.py runs=$(demo_runs) out=notebooks/pair.ipynb
+	$(python) src/render_notebook.py source=notebooks/visits.py runs=$(demo_runs) out=notebooks/visits.ipynb
 	@$(python) src/status.py runs=$(demo_runs)
 	@echo
 	@echo 'Run folders:      $(demo_runs)/'
 	@echo 'W&B offline runs: .venv/bin/wandb leet $(demo_runs)   (upload: .venv/bin/wandb sync $(demo_runs)/offline-run-*)'
-	@echo 'Notebook:         notebooks/pair.ipynb'
+	@echo 'Notebooks:        notebooks/pair.ipynb, notebooks/visits.ipynb'
 
 test: lint
 	$(python) -m pytest -n 2 --dist loadgroup
