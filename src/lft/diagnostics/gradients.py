@@ -84,7 +84,7 @@ def _inner_products(
     """Inner products between the gradients of all visits of a block, whole and for each part."""
     products: dict[str, Tensor] = {}
     for name, parameter in block.named_parameters():
-        rows = torch.stack([gradient[name].flatten() for gradient in gradients]).double()
+        rows = torch.stack([gradient[name].flatten() for gradient in gradients]).to(_widest(parameter.device))
         if preconditioner is not None:
             rows *= preconditioner(parameter).flatten()
         product = rows @ rows.T
@@ -92,6 +92,10 @@ def _inner_products(
             products[part] = products[part] + product if part in products else product
     # One transfer a part, where single values would each wait for the device.
     return {part: matrix.cpu() for part, matrix in products.items()}
+
+
+def _widest(device: torch.device) -> torch.dtype:
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def _part(parameter_name: str) -> str:

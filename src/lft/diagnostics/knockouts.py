@@ -33,7 +33,6 @@ def knockout_readings(
         routes: Other schedules over the model's blocks, by name.
         batch_sequences: Sequences evaluated at once.
     """
-
     trained = sequence_losses(model, sequences, model.schedule, batch_sequences)
     readings = [Reading.of_route("route_loss", float(trained.mean()), "trained")]
     skipped = _losses_without_each_step(model, sequences, batch_sequences)
@@ -57,9 +56,7 @@ def sequence_losses(
     """Mean loss of every sequence along a schedule in nats per token, in float64 on the CPU."""
     means = []
     for batch in sequences.split(batch_sequences):
-        residual = model.embedding(batch[:, :-1])
-        for after in model.run(residual, schedule.steps):
-            residual = after
+        residual = model.run(model.embedding(batch[:, :-1]), schedule.steps)
         means.append(_sequence_means(model.head(residual), batch[:, 1:]))
     return torch.cat(means)
 
@@ -74,9 +71,7 @@ def _losses_without_each_step(
         of_batch = []
         for skipped in range(len(steps)):
             # What comes before the skipped step is as it was.
-            residual = stream[skipped]
-            for after in model.run(residual, steps[skipped + 1 :]):
-                residual = after
+            residual = model.run(stream[skipped], steps[skipped + 1 :])
             of_batch.append(_sequence_means(model.head(residual), batch[:, 1:]))
         means.append(torch.stack(of_batch))
     return torch.cat(means, dim=1)
@@ -87,7 +82,8 @@ def _sequence_means(
 ) -> Float[Tensor, " batch"]:
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32)).flatten(0, 1)
     losses = functional.cross_entropy(wide, targets.flatten(), reduction="none")
-    return losses.view(targets.shape).double().mean(dim=1).cpu()
+    # On the CPU, since not every device has float64.
+    return losses.view(targets.shape).cpu().double().mean(dim=1)
 
 
 def _paired(

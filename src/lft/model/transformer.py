@@ -62,9 +62,7 @@ class Transformer(nn.Module):
             tokens: Input tokens.
             stand_ins: Used in place of a block's parameters at the steps they are given for.
         """
-        for residual in self.residuals(tokens, stand_ins):
-            last = residual
-        return last
+        return self.run(self.embedding(tokens), self.schedule.steps, stand_ins)
 
     def residuals(
         self, tokens: Int[Tensor, "batch time"], stand_ins: StandIns | None = None
@@ -72,15 +70,22 @@ class Transformer(nn.Module):
         """The residual stream before the first step, and after every step; arguments as of `hidden`."""
         embedded = self.embedding(tokens)
         yield embedded
-        yield from self.run(embedded, self.schedule.steps, stand_ins)
+        yield from self._run(embedded, self.schedule.steps, stand_ins)
 
     def run(
         self,
         residual: Float[Tensor, "batch time width"],
         steps: Iterable[Step],
         stand_ins: StandIns | None = None,
+    ) -> Float[Tensor, "batch time width"]:
+        """The residual stream after some steps, the first of which reads `residual`."""
+        for after in self._run(residual, steps, stand_ins):
+            residual = after
+        return residual
+
+    def _run(
+        self, residual: Tensor, steps: Iterable[Step], stand_ins: StandIns | None
     ) -> Iterator[Float[Tensor, "batch time width"]]:
-        """The residual stream after each of some steps, the first of which reads `residual`."""
         cosine, sine = self.rope(residual.shape[1])
         stand_ins = {**self._constants(), **(stand_ins or {})}
         for step in steps:

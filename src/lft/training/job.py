@@ -124,7 +124,11 @@ class Job:
         diagnostics = []
         if config.diagnostics.enabled:
             routes = evaluation_routes(config, plan.schedule)
-            diagnostics = [VisitDiagnostics(config.diagnostics, validation.sequences, routes, folder)]
+            diagnostics = [
+                VisitDiagnostics(
+                    config.diagnostics, validation.sequences, routes, folder, plan.micro_batch_sequences
+                )
+            ]
         self.trainer.callbacks += [  # type: ignore[attr-defined]
             *(self.metrics, *callbacks, *diagnostics, self.milestones, *extra_callbacks)
         ]

@@ -52,6 +52,7 @@ class VisitDiagnostics(StepCallback):
         held_out: Sequences to measure on, of which evenly spaced ones are taken.
         routes: Other routes that the model is run along at milestones.
         folder: The run folder.
+        micro_batch_sequences: Most sequences that training works on at once; a probe takes no more.
     """
 
     def __init__(
@@ -60,15 +61,17 @@ class VisitDiagnostics(StepCallback):
         held_out: PackedSequences,
         routes: Mapping[str, Schedule],
         folder: RunFolder,
+        micro_batch_sequences: int,
     ) -> None:
         super().__init__()
         self.config = config
         self.routes = routes
         self.folder = folder
         self.file = VisitsFile(folder.visits)
-        self.probe_batch = evenly_spaced(held_out, config.probe_sequences)
-        self._drawn = time.perf_counter()
+        self.probe_batch = evenly_spaced(held_out, min(config.probe_sequences, micro_batch_sequences))
         self.knockout_batch = evenly_spaced(held_out, config.knockout_sequences)
+        self.batch_sequences = min(KNOCKOUT_BATCH, micro_batch_sequences)
+        self._drawn = time.perf_counter()
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         """Probe the initial weights."""
@@ -123,7 +126,7 @@ class VisitDiagnostics(StepCallback):
                 module.model,
                 self.knockout_batch.to(module.device),
                 self.routes,
-                KNOCKOUT_BATCH,
+                self.batch_sequences,
             )
 
     def _record(self, trainer: lightning.Trainer, module: LanguageModel, readings: list[Reading]) -> None:
