@@ -30,6 +30,7 @@ from lft.analysis import (
     losses_without,
     other_routes,
     print_routes,
+    print_unfinished,
     print_visits,
     runs_location,
     share_across_scales,
@@ -39,7 +40,9 @@ from lft.analysis import (
     visits_table,
 )
 
-visits = visits_table(runs_location())
+RUNS = runs_location()
+visits = visits_table(RUNS)
+print_unfinished(RUNS)
 
 # %% [markdown]
 # ## Which visits carry the gradient, and does that change?
@@ -75,8 +78,9 @@ figure_or_reason(visit_cosines, visits)
 #
 # The loss of the trained model on the same tokens with one step skipped, minus its loss with all steps; and
 # the same along other routes over the same weights: cut to the standard order, or with one revisit more or
-# fewer than it was trained with. A bar that its error reaches across zero marks a step the model does not
-# miss, *in this model*: one trained without the step may use the others differently.
+# fewer than it was trained with. Lines are two standard errors to each side; where they reach across zero,
+# the model does not measurably miss the step. That holds for *this model*: one trained without the step may
+# use the others differently.
 
 # %%
 figure_or_reason(losses_without, visits)

@@ -3,7 +3,7 @@
 import sys
 
 from lft.analysis import answer
-from lft.tracking import publish
+from lft.tracking.dashboard import publish
 
 
 def build(request: dict[str, str]) -> None:

@@ -2,10 +2,11 @@
 
 import io
 import math
+import shutil
 
 import nbformat
 import pytest
-from analysis.synthetic import add_visits, make_run
+from analysis.synthetic import add_visits, make_config, make_run, start_run
 from analysis.test_notebook import REPOSITORY, outputs
 
 from lft.analysis import (
@@ -16,6 +17,7 @@ from lft.analysis import (
     losses_without,
     other_routes,
     print_routes,
+    print_unfinished,
     print_visits,
     save_pictures,
     share_across_scales,
@@ -60,6 +62,34 @@ def test_runs_without_a_record_are_left_out_and_none_at_all_is_said(runs, tmp_pa
     make_run(tmp_path / "bare", "loop", 0, 5.0)
     with pytest.raises(RequestError, match=r"no run in .* has visits.parquet; train with diagnostics="):
         visits_table(tmp_path / "bare")
+
+
+def test_unfinished_runs_are_left_out_and_named(runs):
+    config = make_config("lft", 2, scale__name="nano")
+    failed = start_run(runs, config)
+    add_visits(failed, moments=(0, 10_000))
+    failed.mark_failed("ValueError: fire")
+    assert set(arm(visits_table(runs))["seed"]) == {0, 1}
+    assert set(arm(visits_table(runs, unfinished=True))["seed"]) == {0, 1, 2}
+    said = io.StringIO()
+    print_unfinished(runs, said)
+    assert said.getvalue() == f"left out: {failed.name} (failed)\n"
+    with pytest.raises(RequestError, match=r"no run in .* is done; what one has measured so far is drawn"):
+        visits_table(failed.path)
+
+
+def test_a_run_counts_once(runs):
+    (folder,) = runs.glob("standard-*")
+    shutil.copytree(folder, runs / f"{folder.name}-copy")
+    with pytest.raises(RequestError, match="are the same run"):
+        visits_table(runs)
+
+
+def test_a_damaged_record_is_named(runs):
+    (folder,) = runs.glob("standard-*")
+    (folder / "visits.parquet").write_bytes(b"")
+    with pytest.raises(RequestError, match=r"visits.parquet is damaged .*; move it away or restore it"):
+        visits_table(runs)
 
 
 def test_seeds_are_averaged_and_other_conditions_are_not(runs):

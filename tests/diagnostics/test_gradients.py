@@ -83,6 +83,17 @@ def test_they_do_for_any_order(order):
     assert_visits_sum_to_the_gradient(build("explicit", dtype=torch.float64, order=order[:9]))
 
 
+@pytest.mark.parametrize("batch_sequences", [1, 2, 3, 5])
+def test_pieces_of_a_batch_add_up_to_its_gradient(batch_sequences):
+    model = build("lft", dtype=torch.float64)
+    tokens = random_tokens(batch=5)
+    inputs, targets = tokens[:, :-1], tokens[:, 1:]
+    whole = visit_gradients(model, inputs, targets)
+    for step, by_name in visit_gradients(model, inputs, targets, batch_sequences).items():
+        for name, gradient in by_name.items():
+            torch.testing.assert_close(gradient, whole[step][name], rtol=1e-10, atol=1e-14)
+
+
 def test_a_visit_has_the_gradient_that_is_left_when_all_others_are_detached():
     model = build("lft", dtype=torch.float64)
     inputs, targets = probe()

@@ -33,6 +33,17 @@ def routes(*overrides):
             {"revisits=1": [1, 2, 1, 2, 3, 4, 5], "revisits=3": [1, 2, 1, 2, 1, 2, 1, 2, 3, 4, 5]},
         ),
         (["routing=lft", "routing.revisits=0"], {"lft": [1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5]}),
+        (
+            ["routing=loop", "routing.iterations=2", "diagnostics.knockout_routes=[]"],
+            {"iterations=1": [1, 2, 3, 4, 5], "iterations=3": [1, 2, 3, 4, 2, 3, 4, 2, 3, 4, 5]},
+        ),
+        (
+            ["routing=repeat", "routing.visits=2", "diagnostics.knockout_routes=[]"],
+            {
+                "visits=1": [1, 2, 3, 4, 5],
+                "visits=3": [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5],
+            },
+        ),
         # Untied, one revisit more or fewer would need other blocks.
         (["routing=lft", "routing.share=none", "diagnostics.knockout_routes=[standard]"], {}),
         (["routing=deep", "diagnostics.knockout_routes=[standard]"], {}),

@@ -9,7 +9,8 @@ from composing import ROOT
 from tracking.server import fake_server
 
 from lft.analysis import ROUTING_COLOURS
-from lft.tracking import build_workspace, panel_sections
+from lft.tracking.dashboard import build_workspace
+from lft.tracking.panels import panel_sections
 
 SCALES = ["2_5m", "10m"]
 
@@ -33,7 +34,7 @@ def workspace_specification():
 def test_runs_are_grouped_by_scale_and_arm_and_drawn_against_tokens():
     section = workspace_specification()["section"]
     (runs,) = section["runSets"]
-    assert [key["name"] for key in runs["grouping"]] == ["scale.value.name", "arm.value"]
+    assert [key["name"] for key in runs["grouping"]] == ["scale_name.value", "arm.value"]
     assert section["settings"]["xAxis"] == "train/tokens"
     assert [each["name"] for each in section["panelBankConfig"]["sections"]] == list(panel_sections())
     assert len(section["customRunColors"]) == len(SCALES) * len(ROUTING_COLOURS)
@@ -44,8 +45,9 @@ def test_loss_is_shown_by_tokens_and_by_compute_with_bands_over_seeds():
     charts = [panel._to_model().config for panel in panel_sections()["Loss"]]
     axes = [(chart.x_axis, chart.metrics) for chart in charts]
     assert ("train/tokens", ["val/loss"]) in axes and ("train/flops", ["val/loss"]) in axes
-    assert {(chart.group_agg, chart.group_area, chart.aggregate) for chart in charts} == {
-        ("mean", "stddev", True)
+    # Groups are those of the runs table; a grouping of the panel's own would pool the arms.
+    assert {(chart.group_agg, chart.group_area, chart.group_by, chart.aggregate) for chart in charts} == {
+        ("mean", "stddev", None, None)
     }
 
 
@@ -76,6 +78,16 @@ def test_workspace_and_report_are_saved_and_their_addresses_printed():
         block["children"][0]["text"] for block in report["spec"]["blocks"] if block["type"] == "heading"
     ]
     assert headings == [*("Scale 2_5m", *panel_sections()), *("Scale 10m", *panel_sections())]
+    chapters = [
+        (str(runs["filters"]), runs["grouping"])
+        for block in report["spec"]["blocks"]
+        if block["type"] == "panel-grid"
+        for runs in block["metadata"]["runSets"]
+    ]
+    assert len(chapters) == 2 * len(panel_sections())
+    for number, (filters, grouping) in enumerate(chapters):
+        assert "scale_name" in filters and ("2_5m", "10m")[number // len(panel_sections())] in filters
+        assert "arm" in str(grouping)
 
 
 @pytest.mark.slow

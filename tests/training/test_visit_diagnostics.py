@@ -3,6 +3,7 @@
 import math
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -12,13 +13,14 @@ from torch.optim import AdamW
 from training.test_runs import Crash, assert_equal_weights, exact_metrics, weights
 from twins import TINY, build, random_tokens
 
+from lft.analysis import gradient_changes, loss_by_step, visits_table
 from lft.diagnostics import activation_readings, gradient_readings, knockout_readings, visit_gradients
 from lft.errors import RunFailed
 from lft.routing import make_schedule
 from lft.runs import RunFolder, RunState, VisitsFile, find_runs
 from lft.training import StepCallback, train
 from lft.training.optimizer import adamw_scale
-from lft.training.visit_diagnostics import charted
+from lft.training.visit_diagnostics import VisitDiagnostics, charted
 
 MEASURED = ("diagnostics=default", "diagnostics.every_tokens=256", "diagnostics.knockout_sequences=3")
 KEY = ["tokens", "block", "visit", "step", "part", "statistic"]
@@ -30,10 +32,6 @@ class RandomState(StepCallback):
     def __init__(self):
         super().__init__()
         self.states = []
-
-    def on_train_start(self, trainer, module):
-        super().on_train_start(trainer, module)
-        torch.manual_seed(0)
 
     def after_step(self, trainer, module):
         self.states.append(torch.get_rng_state())
@@ -54,7 +52,11 @@ def visits(folder):
 )
 def test_measuring_changes_nothing_in_the_run(tiny, tmp_path, conditions):
     states = RandomState(), RandomState()
+    # Given, since measuring the rate of this machine draws random numbers once in a process.
+    conditions = (*conditions, "peak_flops=1e12")
+    torch.manual_seed(0)
     plain = train(tiny(*conditions, runs=tmp_path / "plain"), [states[0]])
+    torch.manual_seed(0)
     measured = train(tiny(*conditions, *MEASURED, runs=tmp_path / "measured"), [states[1]])
     assert plain.name == measured.name
     assert_equal_weights(weights(plain), weights(measured))
@@ -105,8 +107,28 @@ def test_without_revisits_there_are_no_pairs(tiny, overrides):
     assert "gradient_cosines.png" not in {path.name for path in folder.pictures.iterdir()}
 
 
+class ProbeTokens(StepCallback):
+    """Keeps what the probes of a run look at."""
+
+    def on_train_start(self, trainer, module):
+        super().on_train_start(trainer, module)
+        (diagnostics,) = (each for each in trainer.callbacks if isinstance(each, VisitDiagnostics))
+        self.tokens = torch.cat((diagnostics.probe_batch, diagnostics.knockout_batch))
+
+    def after_step(self, trainer, module):
+        pass
+
+
 def test_probes_see_the_same_tokens_in_every_arm_and_seed(tiny):
-    """Before training, the embedding alone predicts alike in both arms, and the first step does the same."""
+    probes = [ProbeTokens() for _ in range(3)]
+    for arm, probe in zip((["seed=0"], ["seed=1"], ["routing=standard"]), probes, strict=True):
+        train(tiny("budget.tokens=64", "budget.milestones=1", *arm, *MEASURED), [probe])
+    assert len(probes[0].tokens) == 4 + 3
+    assert all(torch.equal(probes[0].tokens, probe.tokens) for probe in probes)
+
+
+def test_arms_of_a_seed_do_the_same_before_their_routes_part(tiny):
+    """At the start the embedding alone predicts alike, and so does the first step."""
     tables = [visits(train(tiny(f"routing={name}", *MEASURED))) for name in ("lft", "standard")]
     readouts = [
         table[(table["tokens"] == 0) & (table["statistic"] == "readout_loss")].set_index("step")["value"]
@@ -117,9 +139,19 @@ def test_probes_see_the_same_tokens_in_every_arm_and_seed(tiny):
 
 
 def test_early_probes_follow_the_early_route(tiny):
-    table = visits(train(tiny("routing=lft", "sharing.feedback_after=0.5", *MEASURED)))
+    folder = train(tiny("routing=lft", "sharing.feedback_after=0.5", *MEASURED))
+    table = visits(folder)
     steps = table[table["statistic"] == "residual_rms"].groupby("tokens")["step"].max()
     assert steps.to_dict() == {0: 3, 256: 3, 512: 3, 768: 5, 1024: 5, 1280: 5}
+    routes = table[table["statistic"] == "route_difference"].groupby("tokens")["part"].agg(set).to_dict()
+    assert routes[320] == {"revisits=2"} and routes[1280] == {"standard", "revisits=2"}
+    # Figures name the blocks of the route that the run ended with, and a visit has one row.
+    rows = visits_table(folder.path)
+    labels = [label.get_text() for label in loss_by_step(rows).axes[0].get_xticklabels()]
+    assert labels == ["emb", "1", "2", "1", "2", "3"]
+    changes = gradient_changes(rows)
+    assert changes[["block", "visit"]].to_numpy().tolist() == [[1, 1], [2, 1], [1, 2], [2, 2], [3, 1]]
+    assert not changes[changes["visit"] == 1].isna().any(axis=None)
 
 
 def test_a_diverging_run_fails_and_keeps_what_it_measured(tiny):
@@ -132,6 +164,43 @@ def test_a_diverging_run_fails_and_keeps_what_it_measured(tiny):
     table = visits(folder)
     assert {0, 64} <= set(table["tokens"])
     assert table[table["tokens"] == 0]["value"].map(math.isfinite).all()
+
+
+def test_a_run_that_breaks_off_has_pictures_of_what_it_measured(tiny):
+    with pytest.raises(RunFailed, match="the machine caught fire"):
+        train(tiny("routing=lft", *MEASURED), [Crash(3)])
+    (folder,) = find_runs(tiny().paths.runs)
+    assert "gradient_share.png" in {path.name for path in folder.pictures.iterdir()}
+
+
+def test_no_run_is_lost_over_its_pictures(tiny, monkeypatch, capsys):
+    def full_disk(folder):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("lft.training.visit_diagnostics.save_pictures", full_disk)
+    assert train(tiny("routing=lft", *MEASURED)).state is RunState.DONE
+    assert "were not drawn: no space left on device" in capsys.readouterr().err
+
+
+def test_a_damaged_record_is_kept_aside_when_the_run_resumes(tiny):
+    with pytest.raises(RunFailed):
+        train(tiny("routing=lft", *MEASURED), [Crash(13)])
+    (folder,) = find_runs(tiny().paths.runs)
+    folder.visits.write_bytes(b"torn")
+    train(tiny("routing=lft", *MEASURED, "retry=true"))
+    assert (folder.path / "visits.parquet.damaged").read_bytes() == b"torn"
+    assert visits(folder)["tokens"].min() > 640
+
+
+def test_the_seconds_of_training_leave_measuring_out(tiny, monkeypatch):
+    def slow(*arguments):
+        time.sleep(1.0)
+        return []
+
+    monkeypatch.setattr(VisitDiagnostics, "probe", slow)
+    monkeypatch.setattr(VisitDiagnostics, "knock_out", slow)
+    summary = train(tiny("routing=lft", "diagnostics=default")).read("summary.json")
+    assert summary["seconds"] < 1.0
 
 
 def test_a_run_that_diverges_at_its_end_is_not_done(tiny):

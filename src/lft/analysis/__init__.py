@@ -9,7 +9,12 @@ from lft.analysis.pictures import save_pictures
 from lft.analysis.records import RunRecord, read_records
 from lft.analysis.request import answer, choose, parse_request
 from lft.analysis.tables import curves_table, runs_table
-from lft.analysis.visit_console import figure_or_reason, print_routes, print_visits
+from lft.analysis.visit_console import (
+    figure_or_reason,
+    print_routes,
+    print_unfinished,
+    print_visits,
+)
 from lft.analysis.visit_figures import (
     STATISTIC_NAMES,
     loss_by_step,
@@ -50,6 +55,7 @@ __all__ = [
     "print_pairs",
     "print_routes",
     "print_runs",
+    "print_unfinished",
     "print_visits",
     "read_records",
     "routing_colour",

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lft.analysis.intervals import t_interval
-from lft.analysis.records import RunRecord, read_records, setting_labels
+from lft.analysis.records import RunRecord, read_records, refuse_repeats, setting_labels
 from lft.errors import RequestError
 from lft.runs import as_text, varying_keys
 
@@ -86,7 +86,7 @@ def pairs_table(location: str | Path, baseline: str = "standard") -> pd.DataFram
         RequestError: No run, or no run of the baseline, is there.
     """
     records = read_records(location)
-    _refuse_repeats(records)
+    refuse_repeats(records)
     baselines = [record for record in records if record.routing == baseline]
     if not baselines:
         present = ", ".join(sorted({record.routing for record in records}))
@@ -154,19 +154,6 @@ def _summarize(group: pd.DataFrame) -> dict[str, Any]:
         "high": high,
         "note": "; ".join(notes),
     }
-
-
-def _refuse_repeats(records: list[RunRecord]) -> None:
-    seen: dict[str, RunRecord] = {}
-    for record in records:
-        # The same result counted twice would pass for a further seed.
-        identity = as_text([record.routing, record.seed, record.conditions])
-        if identity in seen:
-            raise RequestError(
-                f"{seen[identity].folder.path} and {record.folder.path} are the same run; "
-                "give a location with one of them"
-            )
-        seen[identity] = record
 
 
 def _address(record: RunRecord) -> tuple[str, int, int]:

@@ -28,7 +28,7 @@ def save_pictures(folder: RunFolder) -> dict[str, Path]:
     # Where nothing has been drawn yet: a training run opens no window.
     if "matplotlib.pyplot" not in sys.modules:
         matplotlib.use("agg")
-    visits = visits_table(folder.path)
+    visits = visits_table(folder.path, unfinished=True)
     drawings: dict[str, Callable[[pd.DataFrame], Figure]] = {
         "gradient_share": visit_heat_map,
         "gradient_cosines": visit_cosines,

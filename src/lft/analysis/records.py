@@ -144,6 +144,24 @@ def setting_labels(records: list[RunRecord]) -> list[str]:
     ]
 
 
+def refuse_repeats(records: list[RunRecord]) -> None:
+    """Make sure that no run is there twice.
+
+    Raises:
+        RequestError: Two folders hold the same run.
+    """
+    seen: dict[str, RunRecord] = {}
+    for record in records:
+        # The same result counted twice would pass for a further seed.
+        identity = as_text([record.routing, record.seed, record.conditions])
+        if identity in seen:
+            raise RequestError(
+                f"{seen[identity].folder.path} and {record.folder.path} are the same run; "
+                "give a location with one of them"
+            )
+        seen[identity] = record
+
+
 def _record(folder: RunFolder, config: dict[str, Any], record: dict[str, Any]) -> RunRecord:
     return RunRecord(folder, config, record, record.get("arm", config["routing"]["name"]))
 

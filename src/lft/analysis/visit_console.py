@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TextIO
 
 import pandas as pd
 from rich.markup import escape
 
+from lft.analysis.records import read_records
 from lft.analysis.visits import ARM_COLUMNS, STEP_COLUMNS, visit_label
 from lft.errors import RequestError
 from lft.terminal import make_table, short, show
@@ -35,6 +37,18 @@ def print_routes(table: pd.DataFrame, file: TextIO | None = None) -> None:
         file: Where to print; standard output when not given.
     """
     _print(_least_first(table), ["route"], file)
+
+
+def print_unfinished(location: str | Path, file: TextIO | None = None) -> None:
+    """Name the runs that tables of visits leave out, since they have not reached their end.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        file: Where to print; standard output when not given.
+    """
+    for record in read_records(location):
+        if not record.is_done:
+            print(f"left out: {record.folder.name} ({record.folder.state})", file=file or sys.stdout)
 
 
 def figure_or_reason(draw: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,5 +1,6 @@
 """Figures of visits: where the gradient is over training, whether visits agree, what each step is worth."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ STATISTIC_NAMES = {
 
 # Visits of a block up to which the numbers are written into its matrix.
 LARGEST_WRITTEN = 5
+MOST_COLUMNS = 4
 
 
 def visit_heat_map(visits: pd.DataFrame, statistic: str = "gradient_share") -> "Figure":
@@ -118,6 +120,7 @@ def loss_by_step(visits: pd.DataFrame) -> "Figure":
     rows = _required(select(visits, "readout_loss"), "readout_loss")
     figure, panels = _panels(rows, lambda arm: 3.6, widen=lambda arm: 2.6 + 0.24 * arm["step"].nunique())
     for panel, arm in panels:
+        arm = _along_last_route(arm)
         moments = sorted(arm["tokens"].unique())
         for place in sorted({0, len(moments) // 4, len(moments) // 2, len(moments) - 1}):
             curve = arm[arm["tokens"] == moments[place]].groupby("step")["value"].mean()
@@ -202,6 +205,12 @@ def _required(rows: pd.DataFrame, statistic: str) -> pd.DataFrame:
     return rows
 
 
+def _along_last_route(arm: pd.DataFrame) -> pd.DataFrame:
+    """The moments at which the arm ran the route it ended with; others come where feedback starts late."""
+    steps = arm.groupby("tokens")["step"].max()
+    return arm[arm["tokens"].isin(steps.index[steps == steps.iloc[-1]])]
+
+
 def _panels(
     rows: pd.DataFrame,
     height: Callable[[pd.DataFrame], float],
@@ -210,9 +219,15 @@ def _panels(
 ) -> tuple["Figure", list[tuple["Axes", pd.DataFrame]]]:
     """A figure with a titled panel beside the rows of each arm."""
     arms = [arm for _, arm in rows.groupby(ARM_COLUMNS, sort=False)]
-    widths = [widen(arm) for arm in arms]
-    figure = new_figure(1.2 + sum(widths), max(height(arm) for arm in arms))
-    panels = figure.subplots(1, len(arms), squeeze=False, width_ratios=widths, sharey=share_heights)[0]
+    columns = min(len(arms), MOST_COLUMNS)
+    rows_of_panels = math.ceil(len(arms) / columns)
+    widths = [max(widen(arm) for arm in arms[column::columns]) for column in range(columns)]
+    figure = new_figure(1.2 + sum(widths), rows_of_panels * max(height(arm) for arm in arms))
+    grid = figure.subplots(rows_of_panels, columns, squeeze=False, width_ratios=widths, sharey=share_heights)
+    panels = list(grid.flat)
+    for panel in panels[len(arms) :]:
+        panel.set_visible(False)
+    panels = panels[: len(arms)]
     for panel, arm in zip(panels, arms, strict=True):
         panel.set_title(_arm_title(arm, "\n"), fontsize=9)
     return figure, list(zip(panels, arms, strict=True))
@@ -228,7 +243,8 @@ def _condition(row: Any) -> str:
 
 def _draw_cosines(panel: "Axes", rows: pd.DataFrame) -> Any:
     size = int(rows["other_visit"].max())
-    matrix = np.eye(size)
+    matrix = np.full((size, size), np.nan)
+    np.fill_diagonal(matrix, 1.0)
     for first, second, cosine in rows[["visit", "other_visit", "mean"]].to_numpy(dtype=float):
         places = int(first) - 1, int(second) - 1
         matrix[places] = matrix[places[::-1]] = cosine

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from lft.analysis.records import RunRecord, read_records, setting_labels
+from lft.analysis.records import RunRecord, read_records, refuse_repeats, setting_labels
 from lft.errors import RequestError
 from lft.runs import read_visits
 
@@ -16,11 +16,12 @@ STEP_COLUMNS = ["step", "block", "visit"]
 PAIR_STATISTIC = r"_cosine_v(\d+)$"
 
 
-def visits_table(location: str | Path) -> pd.DataFrame:
-    """Every reading of every run that has any.
+def visits_table(location: str | Path, unfinished: bool = False) -> pd.DataFrame:
+    """Every reading of every finished run that has any.
 
     Args:
         location: A folder of run folders, a glob, or a run folder.
+        unfinished: Whether runs that have not reached their end are there too.
 
     Returns:
         Columns `run_id routing scale budget_tokens settings seed`, and those of `visits.parquet`: `tokens
@@ -28,9 +29,16 @@ def visits_table(location: str | Path) -> pd.DataFrame:
         a row concerns all of them. `settings` is what else tells runs of one scale and budget apart.
 
     Raises:
-        RequestError: No run is there, or none has readings.
+        RequestError: No run is there, the same run is there twice, or none is finished and has readings.
     """
-    records = [record for record in read_records(location) if record.folder.visits.exists()]
+    found = read_records(location)
+    refuse_repeats(found)
+    records = [record for record in found if record.is_done or unfinished]
+    if not records:
+        raise RequestError(
+            f"no run in {location} is done; what one has measured so far is drawn in its folder pictures/"
+        )
+    records = [record for record in records if record.folder.visits.exists()]
     frames = [
         _run_visits(record, settings)
         for record, settings in zip(records, setting_labels(records), strict=True)
@@ -64,7 +72,7 @@ def visit_means(visits: pd.DataFrame, statistic: str, part: str = "block") -> pd
         where there is one seed.
     """
     rows = last_readings(visits, statistic, part).dropna(subset=["visit"])
-    return _over_seeds(rows, STEP_COLUMNS)
+    return _in_order_of_steps(_over_seeds(rows, STEP_COLUMNS))
 
 
 def gradient_changes(visits: pd.DataFrame, statistic: str = "gradient_share") -> pd.DataFrame:
@@ -74,6 +82,8 @@ def gradient_changes(visits: pd.DataFrame, statistic: str = "gradient_share") ->
         The arm's columns and `step block visit first middle last`.
     """
     rows = select(visits, statistic).dropna(subset=["visit"]).copy()
+    # A visit keeps its name where feedback starts late, but not its place in the route.
+    rows["step"] = rows.groupby(["run_id", "block", "visit"])["step"].transform("last")
     moments = rows.groupby("run_id")["tokens"].unique()
     picked = {
         run: {sorted(tokens)[index]: name for name, index in _moments(len(tokens)).items()}
@@ -85,7 +95,8 @@ def gradient_changes(visits: pd.DataFrame, statistic: str = "gradient_share") ->
     means = rows.dropna(subset=["moment"]).pivot_table(
         index=[*ARM_COLUMNS, *STEP_COLUMNS], columns="moment", values="value", sort=False
     )
-    return means.reindex(columns=["first", "middle", "last"]).reset_index().rename_axis(columns=None)
+    table = means.reindex(columns=["first", "middle", "last"]).reset_index().rename_axis(columns=None)
+    return _in_order_of_steps(table)
 
 
 def visit_pairs(visits: pd.DataFrame, statistic: str = "gradient", part: str = "block") -> pd.DataFrame:
@@ -141,6 +152,12 @@ def _differences(visits: pd.DataFrame, kind: str, columns: list[str], part: str 
 def _over_seeds(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     groups = rows.groupby([*ARM_COLUMNS, *columns], sort=False)["value"]
     return groups.agg(mean="mean", sd="std", seeds="count").reset_index()
+
+
+def _in_order_of_steps(table: pd.DataFrame) -> pd.DataFrame:
+    """Sorted by step within each arm; the file holds gradients by block."""
+    arms = [arm.sort_values("step") for _, arm in table.groupby(ARM_COLUMNS, sort=False)]
+    return pd.concat(arms, ignore_index=True) if arms else table
 
 
 def _moments(count: int) -> dict[str, int]:

@@ -16,16 +16,16 @@ from lft.config import TrainConfig
 from lft.training import LanguageModel, StepCallback, VisitDiagnostics, train
 from lft.training.hardware import peak_memory_bytes, reset_peak_memory
 
-# Ten milestones of the study's 500M tokens.
-TOKENS_PER_MILESTONE = 50_000_000
+# The study's budget, whose share diagnostics take of a run is told.
+STUDY_TOKENS, STUDY_MILESTONES = 500_000_000, 10
 
 
 def measure_diagnostics_cost(config: TrainConfig) -> list[str]:
     """Train for real, and after every optimizer step take a probe; then once what milestones take.
 
     Returns:
-        Lines for a person: the time of probes and of milestones as shares of training time, with quartiles
-        over turns, and the memory that a probe and a training step take.
+        Lines for a person: the time of everything that is measured over a run of the study's budget, as a
+        share of training time, and the memory that a probe and a training step take.
     """
     turns = ProbeTurns()
     # Over whatever another measurement with this config has left.
@@ -34,18 +34,18 @@ def measure_diagnostics_cost(config: TrainConfig) -> list[str]:
 
 
 class ProbeTurns(StepCallback):
-    """Times each step of the loop, and a probe after it; at the last step, knock-outs and memory."""
+    """Times each step of the loop, and a probe after it; at the last step, a milestone and memory."""
 
     def __init__(self) -> None:
         super().__init__()
         self.step_seconds: list[float] = []
         self.probe_seconds: list[float] = []
-        self.knockout_seconds = 0.0
+        self.milestone_seconds = 0.0
         self.memory = {"training step": 0, "probe": 0, "knock-outs": 0}
         self._turn = 0
         self._started = 0.0
         self._batch = torch.zeros(())
-        self._probes_per_step = self._milestones_per_step = 0.0
+        self._probes = self._steps = 0.0
 
     def on_train_batch_start(
         self, trainer: lightning.Trainer, module: lightning.LightningModule, batch: torch.Tensor, index: int
@@ -57,16 +57,15 @@ class ProbeTurns(StepCallback):
         """End the loop's turn, take a probe's."""
         ended = time.perf_counter()
         diagnostics = next(each for each in _callbacks(trainer) if isinstance(each, VisitDiagnostics))
-        seconds = _timed(lambda: diagnostics.probe(trainer, module))
+        seconds = _timed(lambda: diagnostics.record(trainer, module, diagnostics.probe(trainer, module)))
         if self._turn >= WARMUP_TURNS and trainer.global_step not in module.plan.milestones:
             self.step_seconds.append(ended - self._started)
             self.probe_seconds.append(seconds)
         self._turn += 1
         if trainer.global_step == module.plan.steps:
-            tokens_per_step = module.plan.tokens_per_step
-            self._probes_per_step = tokens_per_step / diagnostics.config.every_tokens
-            self._milestones_per_step = tokens_per_step / TOKENS_PER_MILESTONE
-            self.knockout_seconds = _timed(lambda: diagnostics.knock_out(trainer, module))
+            self._steps = STUDY_TOKENS / module.plan.tokens_per_step
+            self._probes = STUDY_TOKENS // diagnostics.config.every_tokens + 1
+            self.milestone_seconds = _timed(lambda: _milestone(diagnostics, trainer, module))
             actions: dict[str, Callable[[], object]] = {
                 "training step": lambda: bare_step(trainer, module, self._batch),
                 "probe": lambda: diagnostics.probe(trainer, module),
@@ -78,16 +77,22 @@ class ProbeTurns(StepCallback):
     def report(self) -> list[str]:
         """The lines for a person."""
         steps, probes = np.array(self.step_seconds), np.array(self.probe_seconds)
-        low, middle, high = np.quantile(probes / steps * self._probes_per_step, (0.25, 0.5, 0.75))
-        knockouts = self.knockout_seconds / float(np.median(steps)) * self._milestones_per_step
+        of_probes = probes * self._probes / (steps * self._steps)
+        of_milestones = self.milestone_seconds * STUDY_MILESTONES / (steps * self._steps)
+        low, middle, high = np.quantile(of_probes + of_milestones, (0.25, 0.5, 0.75))
         memory = ", ".join(f"{name} {size / 1e6:,.0f} MB" for name, size in self.memory.items())
         return [
-            f"probes' share of training time: {middle:.2%} (quartiles {low:.2%} to {high:.2%}, {len(steps)} "
-            f"turns; median {np.median(probes):.2f} s beside {np.median(steps):.2f} s a step)",
-            f"knock-outs' share at ten milestones of 500M tokens: {knockouts:.2%} "
-            f"({self.knockout_seconds:.2f} s each)",
+            f"diagnostics' share of training {STUDY_TOKENS / 1e6:.0f}M tokens: {middle:.2%} "
+            f"(quartiles {low:.2%} to {high:.2%}, {len(steps)} turns; {self._probes:.0f} probes of "
+            f"{np.median(probes):.2f} s and {STUDY_MILESTONES} milestones of {self.milestone_seconds:.2f} s "
+            f"beside {self._steps:,.0f} steps of {np.median(steps):.2f} s)",
             f"memory above model and optimizer: {memory}",
         ]
+
+
+def _milestone(diagnostics: VisitDiagnostics, trainer: lightning.Trainer, module: LanguageModel) -> None:
+    diagnostics.record(trainer, module, diagnostics.knock_out(trainer, module))
+    diagnostics.draw(trainer, module)
 
 
 def _callbacks(trainer: lightning.Trainer) -> list[lightning.Callback]:

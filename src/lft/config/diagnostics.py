@@ -17,7 +17,7 @@ class DiagnosticsConfig:
     every_tokens: int = 5_000_000
     """Training tokens between two probes of gradients and activations; start and end are probed too."""
     probe_sequences: int = 4
-    """Held-out sequences of a probe, the same for every arm and seed; at most a micro-batch."""
+    """Held-out sequences of a probe, the same for every arm and seed."""
     knockout_sequences: int = 32
     """Held-out sequences on which steps are skipped at milestones; 0 skips none."""
     knockout_routes: list[str] = field(default_factory=lambda: ["standard", "lft"])

@@ -22,12 +22,21 @@ VisitGradients = dict[Step, dict[str, Tensor]]
 
 
 def visit_gradients(
-    model: Transformer, tokens: Int[Tensor, "batch time"], targets: Int[Tensor, "batch time"]
+    model: Transformer,
+    tokens: Int[Tensor, "batch time"],
+    targets: Int[Tensor, "batch time"],
+    batch_sequences: int | None = None,
 ) -> VisitGradients:
     """The gradient of the mean loss, in nats per token, with respect to every block parameter at every step.
 
     Over the visits of a block they sum to the ordinary gradient. Steps that do not train their block
     (`sharing.gradient`) have none.
+
+    Args:
+        model: The model.
+        tokens: Input tokens.
+        targets: The token after each.
+        batch_sequences: Most sequences whose activations are held at once; all when not given.
     """
     detached = model.schedule.detached(model.gradient)
     aliases = {
@@ -38,11 +47,16 @@ def visit_gradients(
         for step in model.schedule.steps
         if step not in detached
     }
-    with torch.enable_grad():
-        loss = model.head_loss(model.hidden(tokens, aliases), targets)
     leaves = [leaf for by_name in aliases.values() for leaf in by_name.values()]
-    gradients = iter(torch.autograd.grad(loss, leaves))
-    return {step: {name: next(gradients) for name in by_name} for step, by_name in aliases.items()}
+    pieces = len(tokens) if batch_sequences is None else batch_sequences
+    for piece, wanted in zip(tokens.split(pieces), targets.split(pieces), strict=True):
+        with torch.enable_grad():
+            loss = model.head_loss(model.hidden(piece, aliases), wanted) * (len(piece) / len(tokens))
+        loss.backward(inputs=leaves)
+    # Every leaf takes part in every loss, so none is without a gradient.
+    return {
+        step: {name: _gradient(leaf) for name, leaf in by_name.items()} for step, by_name in aliases.items()
+    }
 
 
 @torch.no_grad()
@@ -76,6 +90,11 @@ def gradient_readings(
             numbered = [(numbers[step], step) for step in steps]
             readings += _readings(f"{statistic}_", part, numbered, matrix)
     return readings
+
+
+def _gradient(leaf: Tensor) -> Tensor:
+    assert leaf.grad is not None
+    return leaf.grad
 
 
 def _inner_products(

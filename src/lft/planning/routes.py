@@ -4,14 +4,18 @@ from typing import Any
 
 from lft.config import TrainConfig, routing_keywords
 from lft.errors import RequestError
-from lft.routing import Schedule, find_routing, make_schedule
+from lft.routing import Schedule, make_schedule
 
 # A routing, the blocks it is given, and its options.
 Request = tuple[str, int, dict[str, Any]]
 
+# Options that say how often blocks are run again, the more particular first: it overrules the others.
+COUNTING_OPTIONS = ("iterations", "visits", "revisits")
+
 
 def evaluation_routes(config: TrainConfig, trained: Schedule) -> dict[str, Schedule]:
-    """The routings of `diagnostics.knockout_routes`, and the trained one with one revisit more and fewer.
+    """The routings of `diagnostics.knockout_routes`, and the trained one with one revisit (or iteration) more
+    and fewer.
 
     Routes equal to the trained one or to an earlier one are left out, as are those that need other blocks
     than the model has or that its number of blocks does not allow.
@@ -39,12 +43,13 @@ def evaluation_routes(config: TrainConfig, trained: Schedule) -> dict[str, Sched
 
 
 def _neighbours(config: TrainConfig) -> dict[str, Request]:
-    """Requests for the trained routing with another number of revisits, where it has that option."""
+    """Requests for the trained routing with one repetition fewer and more, where an option counts them."""
     name, options = config.routing.name, routing_keywords(config.routing)
-    if "revisits" not in find_routing(name).options:
+    counting = [option for option in COUNTING_OPTIONS if type(options.get(option)) is int]
+    if not counting:
         return {}
-    counts = (options["revisits"] - 1, options["revisits"] + 1)
+    option = counting[0]
     return {
-        f"revisits={count}": (name, config.scale.num_blocks, {**options, "revisits": count})
-        for count in counts
+        f"{option}={count}": (name, config.scale.num_blocks, {**options, option: count})
+        for count in (options[option] - 1, options[option] + 1)
     }

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lft.errors import RequestError
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -28,11 +30,19 @@ def visits_schema() -> "pyarrow.Schema":
 
 
 def read_visits(path: Path) -> "pyarrow.Table":
-    """The rows of a file in the order of their writing; none where there is no file."""
+    """The rows of a file in the order of their writing; none where there is no file.
+
+    Raises:
+        RequestError: The file is damaged.
+    """
+    import pyarrow
     from pyarrow import parquet
 
     schema = visits_schema()
-    return parquet.read_table(path, schema=schema) if path.exists() else schema.empty_table()
+    try:
+        return parquet.read_table(path, schema=schema) if path.exists() else schema.empty_table()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise RequestError(f"{path} is damaged ({error}); move it away or restore it") from error
 
 
 class VisitsFile:
@@ -54,7 +64,7 @@ class VisitsFile:
         import pyarrow
         from pyarrow import compute, parquet
 
-        earlier = read_visits(self.path) if self._table is None else self._table
+        earlier = self._earlier() if self._table is None else self._table
         rows = [{"tokens": tokens, **reading} for reading in readings]
         pieces = [
             earlier.filter(compute.field("tokens") < tokens),
@@ -64,3 +74,11 @@ class VisitsFile:
         unfinished = self.path.with_name(f".{self.path.name}")
         parquet.write_table(self._table, unfinished, compression="zstd")
         unfinished.replace(self.path)
+
+    def _earlier(self) -> "pyarrow.Table":
+        try:
+            return read_visits(self.path)
+        except RequestError:
+            # Kept beside the new one, for whoever wants to look at it.
+            self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
+            return read_visits(self.path)

@@ -12,7 +12,8 @@ from lft.tracking.account import has_account
 from lft.tracking.panels import MOST_RUNS, panel_sections
 
 TITLE = "Layer feedback: the route or the compute?"
-ARM, SCALE = "arm", "scale.name"
+# Keys that training adds to a run's config at the top, where grouping and filters address them alike.
+ARM, SCALE = "arm", "scale_name"
 COLUMNS = ["val_loss", "val_bits_per_byte", "train_tokens", "train_flops", "seconds", "peak_memory_bytes"]
 INTRODUCTION = (
     "Arms of one seed start from equal weights and see equal batches. Lines are means over the seeds of an "

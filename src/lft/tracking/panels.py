@@ -15,7 +15,7 @@ MOST_RUNS = 200
 def panel_sections() -> dict[str, Panels]:
     """Panels by the title of their section: loss, visits, cost and optimizer.
 
-    Lines are means over the runs of a group with a band of one standard deviation.
+    Lines are means over the runs of a group of the runs table, with a band of one standard deviation.
     """
     return {
         "Loss": [
@@ -71,7 +71,6 @@ def _line(title: str, x: str = "train/tokens", **metrics: Any) -> Any:
         title_x=AXIS_TITLES[x],
         groupby_aggfunc="mean",
         groupby_rangefunc="stddev",
-        aggregate=True,
         max_runs_to_show=MOST_RUNS,
         smoothing_type="none",
         **metrics,
@@ -81,9 +80,8 @@ def _line(title: str, x: str = "train/tokens", **metrics: Any) -> Any:
 def _bars(title: str, summary: str) -> Any:
     return wr.BarPlot(
         title=title,
-        metrics=[wr.SummaryMetric(summary)],
+        metrics=[summary],
         groupby_aggfunc="mean",
         groupby_rangefunc="stddev",
-        aggregate=True,
         max_runs_to_show=MOST_RUNS,
     )

@@ -74,8 +74,8 @@ def build_loggers(
                 folder=folder.path,
                 run_id=folder.name,
                 wandb_id=wandb_id,
-                # The label is what charts group runs by.
-                config={"arm": plan.label, **settings},
+                # What charts group runs by.
+                config={"arm": plan.label, "scale_name": config.scale.name, **settings},
             )
         )
     return loggers

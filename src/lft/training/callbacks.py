@@ -148,6 +148,11 @@ class Milestones(StepCallback):
         self.result: ValidationResult | None = None
         self._saved = time.perf_counter()
 
+    def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
+        """Leave out what callbacks before this one did."""
+        super().on_train_start(trainer, module)
+        self.metrics.clock.resume()
+
     def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """Validate and save when it is time."""
         if trainer.global_step in self.milestones:

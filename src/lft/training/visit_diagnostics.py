@@ -25,6 +25,7 @@ from lft.routing import Schedule
 from lft.runs import RunFolder, VisitsFile
 from lft.training.callbacks import StepCallback, check_finite, spent
 from lft.training.language_model import LanguageModel
+from lft.training.messages import say
 from lft.training.metrics_file import MetricsFile
 from lft.training.optimizer import adamw_scale
 from lft.training.weights_and_biases import WeightsAndBiases
@@ -52,7 +53,7 @@ class VisitDiagnostics(StepCallback):
         held_out: Sequences to measure on, of which evenly spaced ones are taken.
         routes: Other routes that the model is run along at milestones.
         folder: The run folder.
-        micro_batch_sequences: Most sequences that training works on at once; a probe takes no more.
+        micro_batch_sequences: Most sequences that training works on at once; measuring takes fewer.
     """
 
     def __init__(
@@ -68,9 +69,11 @@ class VisitDiagnostics(StepCallback):
         self.routes = routes
         self.folder = folder
         self.file = VisitsFile(folder.visits)
-        self.probe_batch = evenly_spaced(held_out, min(config.probe_sequences, micro_batch_sequences))
+        self.probe_batch = evenly_spaced(held_out, config.probe_sequences)
         self.knockout_batch = evenly_spaced(held_out, config.knockout_sequences)
-        self.batch_sequences = min(KNOCKOUT_BATCH, micro_batch_sequences)
+        # Below what training holds, also where that is in half precision.
+        self.gradient_batch = max(1, micro_batch_sequences // 2)
+        self.knockout_batch_sequences = min(KNOCKOUT_BATCH, micro_batch_sequences)
         self._drawn = time.perf_counter()
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
@@ -79,7 +82,7 @@ class VisitDiagnostics(StepCallback):
         assert isinstance(module, LanguageModel)
         if trainer.is_global_zero and trainer.global_step == 0:
             module.model.schedule = module.plan.schedule_at(0)
-            self._record(trainer, module, self.probe(trainer, module))
+            self.record(trainer, module, self.probe(trainer, module))
 
     def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """Measure what is due."""
@@ -90,11 +93,11 @@ class VisitDiagnostics(StepCallback):
         if is_milestone and len(self.knockout_batch):
             readings += self.knock_out(trainer, module)
         if readings:
-            self._record(trainer, module, readings)
+            self.record(trainer, module, readings)
         if trainer.global_step == module.plan.steps or (
             is_milestone and time.perf_counter() - self._drawn > DRAW_SECONDS
         ):
-            self._draw(trainer, module)
+            self.draw(trainer, module)
 
     def _due(self, trainer: lightning.Trainer, module: LanguageModel) -> bool:
         every, tokens = self.config.every_tokens, module.tokens_seen
@@ -108,7 +111,7 @@ class VisitDiagnostics(StepCallback):
         optimizer = trainer.optimizers[0]
         assert isinstance(optimizer, AdamW)
         with torch.compiler.set_stance("force_eager"):
-            gradients = visit_gradients(module.model, inputs, targets)
+            gradients = visit_gradients(module.model, inputs, targets, self.gradient_batch)
             readings = gradient_readings(module.model, gradients)
             # Before its first step the optimizer has no metric.
             if optimizer.state:
@@ -121,15 +124,22 @@ class VisitDiagnostics(StepCallback):
 
     def knock_out(self, trainer: lightning.Trainer, module: LanguageModel) -> list[Reading]:
         """Losses along other routes, in the precision of validation."""
+        # Before a late start of feedback, one of them is the present route.
+        routes = {name: route for name, route in self.routes.items() if route != module.model.schedule}
         with torch.compiler.set_stance("force_eager"), trainer.precision_plugin.val_step_context():
             return knockout_readings(
                 module.model,
                 self.knockout_batch.to(module.device),
-                self.routes,
-                self.batch_sequences,
+                routes,
+                self.knockout_batch_sequences,
             )
 
-    def _record(self, trainer: lightning.Trainer, module: LanguageModel, readings: list[Reading]) -> None:
+    def record(self, trainer: lightning.Trainer, module: LanguageModel, readings: list[Reading]) -> None:
+        """Write readings to the file and show them to the loggers.
+
+        Raises:
+            FloatingPointError: They show that the run has diverged.
+        """
         self.file.add(module.tokens_seen, [reading._asdict() for reading in readings])
         row = {**spent(trainer, module), **charted(readings)}
         for logger in trainer.loggers:
@@ -137,12 +147,26 @@ class VisitDiagnostics(StepCallback):
             if not isinstance(logger, MetricsFile):
                 logger.log_metrics(row, step=trainer.global_step)
         for reading in readings:
-            if reading.statistic == "readout_loss" and reading.step == module.model.schedule.num_steps:
-                check_finite(trainer, "probe loss", reading.value)
+            if reading.statistic in ("readout_loss", "gradient_norm"):
+                check_finite(trainer, f"{reading.statistic} of a probe", reading.value)
 
-    def _draw(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+    def on_exception(
+        self, trainer: lightning.Trainer, module: lightning.LightningModule, exception: BaseException
+    ) -> None:
+        """Draw what a run that breaks off has measured."""
+        if trainer.is_global_zero and isinstance(exception, Exception) and self.folder.visits.exists():
+            assert isinstance(module, LanguageModel)
+            self.draw(trainer, module)
+
+    def draw(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        """Write pictures of all readings so far, and show them to W&B."""
         self._drawn = time.perf_counter()
-        pictures = save_pictures(self.folder)
+        try:
+            pictures = save_pictures(self.folder)
+        # Pictures are a view of the record: no run is lost over them.
+        except Exception as error:
+            say(f"the pictures of {self.folder.path} were not drawn: {error}")
+            return
         for logger in trainer.loggers:
             if isinstance(logger, WeightsAndBiases):
                 logger.log_pictures(pictures, spent(trainer, module), trainer.global_step)
@@ -158,9 +182,15 @@ def evenly_spaced(sequences: PackedSequences, count: int) -> Int[Tensor, "count 
 
 
 def charted(readings: list[Reading]) -> dict[str, float]:
-    """The readings that charts show, as `visit/bBB_vV/<statistic>`, or `visit/bBB/<statistic>` of a block."""
-    return {
-        f"visit/{reading.address}/{reading.statistic}": reading.value
-        for reading in readings
-        if reading.part == "block" and reading.address and reading.statistic in CHARTED
-    }
+    """The readings that charts show.
+
+    They are called `visit/bBB_vV/<statistic>`, `visit/bBB/<statistic>` of a block over all its visits, and
+    `visit/routes/<route>/<statistic>`.
+    """
+    charts = {}
+    for reading in readings:
+        if reading.part == "block" and reading.address and reading.statistic in CHARTED:
+            charts[f"visit/{reading.address}/{reading.statistic}"] = reading.value
+        elif reading.statistic == "route_difference":
+            charts[f"visit/routes/{reading.part}/{reading.statistic}"] = reading.value
+    return charts
