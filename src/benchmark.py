@@ -11,12 +11,18 @@ prepare_hydra()
 @hydra.main(version_base="1.3", config_path="../conf", config_name="benchmark")
 @job
 def main(config: TrainConfig) -> None:
-    """Compare our model with Llama, the training loop with a bare one, and diagnostics with training."""
-    from lft.benchmarking import measure_diagnostics_cost, measure_loop_overhead, measure_model_speed
+    """Compare model, training loop, diagnostics and decoding with their yardsticks."""
+    from lft.benchmarking import (
+        measure_decoding_speed,
+        measure_diagnostics_cost,
+        measure_loop_overhead,
+        measure_model_speed,
+    )
 
     print(measure_model_speed(config), flush=True)
     print(measure_loop_overhead(config), flush=True)
     print(*measure_diagnostics_cost(config), sep="\n", flush=True)
+    print(measure_decoding_speed(config), flush=True)
 
 
 if __name__ == "__main__":

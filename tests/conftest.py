@@ -9,4 +9,6 @@ os.environ["WANDB_SILENT"] = "true"
 # Two workers on two cores: more threads than that only get in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-install_import_hook(["lft.model", "lft.diagnostics", "lft.training.language_model"], "beartype.beartype")
+install_import_hook(
+    ["lft.model", "lft.diagnostics", "lft.inference", "lft.training.language_model"], "beartype.beartype"
+)

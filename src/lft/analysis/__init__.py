@@ -7,7 +7,7 @@ from lft.analysis.notebook import execute, runs_location
 from lft.analysis.pairs import paired_differences, pairs_table
 from lft.analysis.pictures import save_pictures
 from lft.analysis.records import RunRecord, read_records
-from lft.analysis.request import answer, choose, parse_request
+from lft.analysis.request import answer, choose, number, parse_request
 from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.visit_console import (
     figure_or_reason,
@@ -47,6 +47,7 @@ __all__ = [
     "loss_against",
     "loss_by_step",
     "losses_without",
+    "number",
     "other_routes",
     "paired_differences",
     "pairs_table",

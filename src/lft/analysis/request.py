@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from lft.errors import RequestError
 
@@ -62,3 +63,16 @@ def choose(key: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise RequestError(f"{key}={value} is not one of {', '.join(choices)}")
     return value
+
+
+def number(request: Mapping[str, str], key: str, kind: type[int] | type[float]) -> Any:
+    """The value of a key as a number.
+
+    Raises:
+        RequestError: It is none of this kind.
+    """
+    try:
+        return kind(request[key])
+    except ValueError:
+        meaning = "a whole number" if kind is int else "a number"
+        raise RequestError(f"{key}={request[key]} must be {meaning}") from None

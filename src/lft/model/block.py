@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lft.costs import ModelShape
+from lft.model.cache import Slot
 from lft.model.rope import apply_rope
 
 
@@ -28,21 +29,31 @@ class Attention(nn.Module):
     def forward(
         self,
         hidden: Float[Tensor, "batch time width"],
-        cosine: Float[Tensor, "time head_size"],
-        sine: Float[Tensor, "time head_size"],
+        cosine: Float[Tensor, "*sequence time head_size"],
+        sine: Float[Tensor, "*sequence time head_size"],
+        slot: Slot | None = None,
     ) -> Float[Tensor, "batch time width"]:
-        """Mix information across earlier positions."""
+        """Mix information across earlier positions, those in the slot among them."""
         query, key, value = self.heads(hidden, cosine, sine)
+        visible = None
+        if slot is not None:
+            key, value = slot.extend(key, value)
+            visible = slot.visible
         mixed = functional.scaled_dot_product_attention(
-            query, key, value, is_causal=True, enable_gqa=self.num_kv_heads != self.num_heads
+            query,
+            key,
+            value,
+            attn_mask=visible,
+            is_causal=slot is None,
+            enable_gqa=self.num_kv_heads != self.num_heads,
         )
         return self.output(mixed.transpose(1, 2).reshape(hidden.shape))
 
     def heads(
         self,
         hidden: Float[Tensor, "batch time width"],
-        cosine: Float[Tensor, "time head_size"],
-        sine: Float[Tensor, "time head_size"],
+        cosine: Float[Tensor, "*sequence time head_size"],
+        sine: Float[Tensor, "*sequence time head_size"],
     ) -> tuple[
         Float[Tensor, "batch heads time head_size"],
         Float[Tensor, "batch kv_heads time head_size"],
@@ -84,15 +95,17 @@ class Block(nn.Module):
     def forward(
         self,
         residual: Float[Tensor, "batch time width"],
-        cosine: Float[Tensor, "time head_size"],
-        sine: Float[Tensor, "time head_size"],
+        cosine: Float[Tensor, "*sequence time head_size"],
+        sine: Float[Tensor, "*sequence time head_size"],
         gains: Float[Tensor, "2 width"] | None = None,
+        slot: Slot | None = None,
     ) -> Float[Tensor, "batch time width"]:
         """Read the residual stream and add to it twice.
 
-        `gains`, when given, scale what attention and feed-forward layer read, beside the norms' own gains.
+        `gains`, when given, scale what attention and feed-forward layer read, beside the norms' own gains;
+        `slot` holds the keys and values of earlier positions.
         """
-        residual = residual + self.attention(self.attention_input(residual, gains), cosine, sine)
+        residual = residual + self.attention(self.attention_input(residual, gains), cosine, sine, slot)
         mlp_input = self.mlp_norm(residual)
         if gains is not None:
             mlp_input = mlp_input * gains[1]

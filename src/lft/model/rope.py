@@ -18,8 +18,8 @@ def rope_table(
 
 def apply_rope(
     heads: Float[Tensor, "batch head time size"],
-    cosine: Float[Tensor, "time size"],
-    sine: Float[Tensor, "time size"],
+    cosine: Float[Tensor, "*sequence time size"],
+    sine: Float[Tensor, "*sequence time size"],
 ) -> Float[Tensor, "batch head time size"]:
     """Rotate each pair (i, i + size/2) of every head by its position's angle."""
     first, second = heads.chunk(2, dim=-1)

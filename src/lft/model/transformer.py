@@ -1,6 +1,7 @@
 """The decoder: stored blocks in a flat list, and a schedule that says in which order they run."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +11,7 @@ from torch.nn import functional
 
 from lft.costs import ModelShape
 from lft.model.block import Block
+from lft.model.cache import Cache
 from lft.model.rope import rope_table
 from lft.routing import Schedule, Step
 
@@ -54,15 +56,19 @@ class Transformer(nn.Module):
         self.register_buffer("sine", sine, persistent=False)
 
     def hidden(
-        self, tokens: Int[Tensor, "batch time"], stand_ins: StandIns | None = None
+        self,
+        tokens: Int[Tensor, "batch time"],
+        stand_ins: StandIns | None = None,
+        cache: Cache | None = None,
     ) -> Float[Tensor, "batch time width"]:
         """The residual stream after the last step, before the final norm.
 
         Args:
-            tokens: Input tokens.
+            tokens: Input tokens; with a cache, those that come after the positions in it.
             stand_ins: Used in place of a block's parameters at the steps they are given for.
+            cache: Keys and values of earlier positions; the new ones are added.
         """
-        return self.run(self.embedding(tokens), self.schedule.steps, stand_ins)
+        return self.run(self.embedding(tokens), self.schedule.steps, stand_ins, cache)
 
     def residuals(
         self, tokens: Int[Tensor, "batch time"], stand_ins: StandIns | None = None
@@ -77,20 +83,32 @@ class Transformer(nn.Module):
         residual: Float[Tensor, "batch time width"],
         steps: Iterable[Step],
         stand_ins: StandIns | None = None,
+        cache: Cache | None = None,
     ) -> Float[Tensor, "batch time width"]:
         """The residual stream after some steps, the first of which reads `residual`."""
-        for after in self._run(residual, steps, stand_ins):
+        for after in self._run(residual, steps, stand_ins, cache):
             residual = after
         return residual
 
     def _run(
-        self, residual: Tensor, steps: Iterable[Step], stand_ins: StandIns | None
+        self,
+        residual: Tensor,
+        steps: Iterable[Step],
+        stand_ins: StandIns | None,
+        cache: Cache | None = None,
     ) -> Iterator[Float[Tensor, "batch time width"]]:
-        cosine, sine = self.rope(residual.shape[1])
+        time = residual.shape[1]
+        cosine, sine = self.rope(time) if cache is None else self._rope_at(cache.advance(time))
         stand_ins = {**self._constants(), **(stand_ins or {})}
         for step in steps:
-            residual = self._execute(step, residual, cosine, sine, stand_ins.get(step))
+            inputs = (residual, cosine, sine, self.gains(step), cache.slot(step) if cache else None)
+            residual = self._execute(step, inputs, stand_ins.get(step))
             yield residual
+
+    def _rope_at(
+        self, positions: Int[Tensor, "batch time"]
+    ) -> tuple[Float[Tensor, "batch 1 time head"], Float[Tensor, "batch 1 time head"]]:
+        return self.cosine[positions].unsqueeze(1), self.sine[positions].unsqueeze(1)
 
     def rope(self, time: int) -> tuple[Float[Tensor, "time head"], Float[Tensor, "time head"]]:
         """Cosines and sines of the first positions."""
@@ -99,6 +117,10 @@ class Transformer(nn.Module):
     def gains(self, step: Step) -> Float[Tensor, "2 width"] | None:
         """What a step scales the block's normed inputs by; None where steps have no gains of their own."""
         return self.visit_factors[step.name].view(2, -1) if self.shape.conditioning == "norm" else None
+
+    def new_cache(self, padding: Int[Tensor, " batch"], capacity: int) -> Cache:
+        """An empty cache for the present schedule; arguments as of `Cache`."""
+        return Cache(self.shape, self.schedule, padding, capacity, self.embedding.weight)
 
     def idle_factors(self) -> list[Tensor]:
         """Factors of steps that the present schedule leaves out."""
@@ -113,14 +135,9 @@ class Transformer(nn.Module):
         }
 
     def _execute(
-        self,
-        step: Step,
-        residual: Tensor,
-        cosine: Tensor,
-        sine: Tensor,
-        stand_ins: Mapping[str, Tensor] | None,
+        self, step: Step, inputs: tuple[Any, ...], stand_ins: Mapping[str, Tensor] | None
     ) -> Float[Tensor, "batch time width"]:
-        block, inputs = self.blocks[step.block], (residual, cosine, sine, self.gains(step))
+        block, residual = self.blocks[step.block], inputs[0]
         updated = block(*inputs) if stand_ins is None else functional_call(block, dict(stand_ins), inputs)
         if self.shape.conditioning == "scale":
             return residual + self.visit_factors[step.name] * (updated - residual)

@@ -64,6 +64,11 @@ class RunFolder:
         return self.path / "visits.parquet"
 
     @property
+    def tokenizer(self) -> Path:
+        """A copy of the tokenizer, so that the folder suffices to use the model."""
+        return self.path / "tokenizer.json"
+
+    @property
     def pictures(self) -> Path:
         """Where figures of this run alone lie."""
         return self.path / "pictures"
@@ -148,8 +153,12 @@ class RunFolder:
                     runs.rmdir()
 
 
-def find_runs(location: str | Path) -> list[RunFolder]:
+def find_runs(location: str | Path, key: str = "runs") -> list[RunFolder]:
     """The runs at a folder, a glob, or a run folder itself, in the order of their names.
+
+    Args:
+        location: Where to look.
+        key: What the person who asks calls the location.
 
     Raises:
         RequestError: No run is there.
@@ -164,7 +173,7 @@ def find_runs(location: str | Path) -> list[RunFolder]:
             if (folder / "config.json").exists() and not folder.is_symlink():
                 folders[folder] = RunFolder(folder)
     if not folders:
-        raise RequestError(f"no runs in {text}; train some first, or give another folder with runs=...")
+        raise RequestError(f"no runs in {text}; train some first, or give another folder with {key}=...")
     return list(folders.values())
 
 

@@ -1,5 +1,6 @@
 """One training job, from a typed config to `DONE`."""
 
+import shutil
 import traceback
 from contextlib import nullcontext
 from pathlib import Path
@@ -109,6 +110,7 @@ class Job:
         callbacks = build_callbacks(config)
 
         data = prepare(config.data, Path(config.paths.prepared))
+        self.tokenizer_path = data.tokenizer_path
         self.batches = TokenDataModule(data, plan, config.seed, config.data.loader_workers)
         check_epochs(config, plan.tokens, self.batches.epoch_tokens)
         validation = ValidationSet(data, plan.shape.context_length, plan.micro_batch_sequences)
@@ -162,6 +164,7 @@ class Job:
                 self.folder.clear()
             compiled = {"compile": self._compiles, "wandb_id": self.wandb_id}
             self.folder.create(self.settings, {"run_id": self.folder.name, **compiled, **self.record})
+            shutil.copyfile(self.tokenizer_path, self.folder.tokenizer)
         for logger in self.loggers:
             if isinstance(logger, WeightsAndBiases):
                 logger.start()

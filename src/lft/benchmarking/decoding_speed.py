@@ -1,0 +1,35 @@
+"""Decoding with a cache beside decoding without."""
+
+import time
+
+import torch
+
+from lft.benchmarking.ratio import Ratio
+from lft.config import TrainConfig
+from lft.inference import Sampler, decode
+from lft.model import Transformer, initialize
+from lft.planning import make_plan
+
+TURNS, PROMPT_TOKENS, NEW_TOKENS = 3, 16, 512
+
+
+def measure_decoding_speed(config: TrainConfig) -> Ratio:
+    """Decode up to 512 tokens after a short prompt in both ways in turn; uncompiled, in float32."""
+    plan = make_plan(config)
+    model = Transformer(plan.shape, plan.schedule)
+    initialize(model, config.seed)
+    prompt = torch.randint(plan.shape.vocab_size, (PROMPT_TOKENS,), generator=torch.manual_seed(0)).tolist()
+
+    def seconds(use_cache: bool, new_tokens: int = NEW_TOKENS) -> float:
+        started = time.perf_counter()
+        list(decode(model, [prompt], new_tokens, Sampler(temperature=0.0), use_cache=use_cache))
+        return time.perf_counter() - started
+
+    for use_cache in (True, False):
+        seconds(use_cache, new_tokens=4)
+    turns = [(seconds(True), seconds(False)) for _ in range(TURNS)]
+    return Ratio(
+        f"decoding {NEW_TOKENS} tokens with the cache",
+        [turn[0] for turn in turns],
+        [turn[1] for turn in turns],
+    )

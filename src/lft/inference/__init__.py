@@ -1,0 +1,8 @@
+"""Trained models in use: read from a run folder, and decoded from."""
+
+from lft.inference.decoding import decode
+from lft.inference.sampling import Sampler
+from lft.inference.text import continue_text
+from lft.inference.trained_model import TrainedModel, load_trained
+
+__all__ = ["Sampler", "TrainedModel", "continue_text", "decode", "load_trained"]
