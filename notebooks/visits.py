@@ -80,7 +80,8 @@ figure_or_reason(visit_cosines, visits)
 # the same along other routes over the same weights: cut to the standard order, or with one revisit more or
 # fewer than it was trained with. Lines are two standard errors to each side; where they reach across zero,
 # the model does not measurably miss the step. That holds for *this model*: one trained without the step may
-# use the others differently.
+# use the others differently. Nor do single steps add up: two that are each dispensable may stand in for one
+# another.
 
 # %%
 figure_or_reason(losses_without, visits)

@@ -94,7 +94,9 @@ def run(main: Callable[[], Any], count_jobs: bool = True) -> NoReturn:
             _refuse(str(error))
     except (HydraException, OmegaConfBaseException) as error:
         _refuse(_one_line(error))
-    except Exception:
+    except Exception as error:
+        if "Config group override" in str(error):
+            _refuse("null is no option of a group; choose one of its options, such as none")
         if not _tally.total:
             traceback.print_exc()
             sys.exit(1)

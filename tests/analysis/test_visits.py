@@ -123,10 +123,11 @@ def test_pairs_name_both_visits_and_standard_has_none(runs):
     assert list(of_block["mean"]) == pytest.approx([0.32, 0.22, 0.22])
 
 
-def test_the_error_of_a_skipped_step_is_over_seeds_or_over_the_sequences_of_one(runs):
+def test_the_error_of_a_skipped_step_is_over_sequences_and_seeds(runs):
     skipped = skipped_steps(visits_table(runs))
     several, single = arm(skipped), arm(skipped, "standard")
-    assert several["error"].to_numpy() == pytest.approx(0.04 / math.sqrt(2) / math.sqrt(2))
+    of_seeds = 0.04 / math.sqrt(2) / math.sqrt(2)
+    assert several["error"].to_numpy() == pytest.approx(math.hypot(of_seeds, 0.03))
     assert single["error"].to_numpy() == pytest.approx(0.03)
     assert several.set_index("step")["mean"][4] == pytest.approx(0.05 + 0.02)
     routes = arm(other_routes(visits_table(runs)))
@@ -169,6 +170,15 @@ def test_a_heat_map_shows_the_mean_over_seeds(runs):
     (panel,) = [panel for panel in figure.axes if panel.get_title().startswith("lft\nnano")]
     assert [label.get_text() for label in panel.get_yticklabels()][:4] == ["1·1", "1·2", "2·1", "2·2"]
     assert panel.images[0].get_array()[2].tolist() == pytest.approx([0.12, 0.13, 0.14])
+
+
+def test_shares_are_coloured_from_0_to_1_and_wide_ranges_by_their_logarithm(runs):
+    visits = visits_table(runs)
+    share = visit_heat_map(visits, "gradient_share").axes[0].images[0].norm
+    assert (type(share).__name__, share.vmin, share.vmax) == ("Normalize", 0.0, 1.0)
+    visits.loc[visits["statistic"] == "update_ratio", "value"] **= 3
+    ratio = visit_heat_map(visits, "update_ratio").axes[0].images[0].norm
+    assert type(ratio).__name__ == "LogNorm"
 
 
 def test_what_was_not_measured_is_said_in_place_of_a_figure(runs):

@@ -191,6 +191,7 @@ def test_a_crash_shows_as_failed_in_wandb(tmp_path):
         (["+foo=1"], "foo is not a key of this program"),
         (["routing=ltf"], "Could not find 'routing/ltf' Available options in 'routing': cycle deep"),
         (["seed=often"], "seed"),
+        (["diagnostics=null"], "null is no option of a group; choose one of its options, such as none"),
         (["routing.revisits=-1"], "routing.revisits=-1 must be 0 or more"),
         (["data=files", "data.paths=[nowhere.txt]"], "nowhere.txt"),
         (["-m", "routing=lft,ltf"], "routing/ltf"),

@@ -17,7 +17,7 @@ from lft.analysis import gradient_changes, loss_by_step, visits_table
 from lft.diagnostics import activation_readings, gradient_readings, knockout_readings, visit_gradients
 from lft.errors import RunFailed
 from lft.routing import make_schedule
-from lft.runs import RunFolder, RunState, VisitsFile, find_runs
+from lft.runs import RunState, VisitsFile, find_runs
 from lft.training import StepCallback, train
 from lft.training.optimizer import adamw_scale
 from lft.training.visit_diagnostics import VisitDiagnostics, charted
@@ -269,7 +269,10 @@ def test_the_charts_of_the_25m_model_stay_below_four_hundred():
     assert "visit/b02/gradient_cancellation" in keys
 
 
-def test_a_run_without_diagnostics_has_no_record(tiny):
+def test_a_run_without_diagnostics_has_no_record_and_says_so_when_asked_again(tiny, capsys):
     folder = train(tiny())
     assert not folder.visits.exists() and not folder.pictures.exists()
-    assert RunFolder(folder.path).state is RunState.DONE
+    train(tiny(*MEASURED))
+    assert "is done (its visits were not measured); force=true trains it again" in capsys.readouterr().err
+    train(tiny(*MEASURED, "force=true"))
+    assert folder.visits.exists()

@@ -1,6 +1,7 @@
 """Figures of visits: where the gradient is over training, whether visits agree, what each step is worth."""
 
 import math
+import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from lft.terminal import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
 STATISTIC_NAMES = {
@@ -42,6 +44,10 @@ STATISTIC_NAMES = {
 # Visits of a block up to which the numbers are written into its matrix.
 LARGEST_WRITTEN = 5
 MOST_COLUMNS = 4
+# Characters of an arm's name beside its row of matrices.
+LABEL_WIDTH = 26
+# Largest value by smallest from which colours follow the logarithm.
+LOG_SPREAD = 30
 
 
 def visit_heat_map(visits: pd.DataFrame, statistic: str = "gradient_share") -> "Figure":
@@ -55,14 +61,14 @@ def visit_heat_map(visits: pd.DataFrame, statistic: str = "gradient_share") -> "
         RequestError: No run has this statistic.
     """
     rows = _required(select(visits, statistic).dropna(subset=["visit"]), statistic)
-    low, high = rows["value"].min(), rows["value"].max()
+    colours = _colour_scale(rows["value"], statistic)
     figure, panels = _panels(
         rows, lambda arm: 1.3 + 0.22 * arm.groupby(["block", "visit"]).ngroups, share_heights=False
     )
     for panel, arm in panels:
         table = arm.pivot_table(index=["block", "visit"], columns="tokens", values="value", sort=True)
         image = panel.imshow(
-            table.to_numpy(), aspect="auto", cmap="viridis", vmin=low, vmax=high, interpolation="nearest"
+            table.to_numpy(), aspect="auto", cmap="viridis", norm=colours, interpolation="nearest"
         )
         panel.set_yticks(range(len(table)), [visit_label(*address) for address in table.index], fontsize=8)
         moments = [int(tokens) for tokens in table.columns.to_list()]
@@ -101,7 +107,7 @@ def visit_cosines(visits: pd.DataFrame, statistic: str = "gradient", part: str =
         for panel, (block, rows) in zip(panels, blocks, strict=False):
             image = _draw_cosines(panel, rows)
             panel.set_title(f"block {block}", fontsize=9)
-        panels[0].set_ylabel(_arm_title(arm, " "), fontsize=8)
+        panels[0].set_ylabel(textwrap.fill(_arm_title(arm, " "), LABEL_WIDTH), fontsize=7)
     label = "cosine between gradients" + (" under AdamW" if statistic == "adamw" else "")
     figure.colorbar(image, ax=grid, label=label, shrink=0.8)
     return figure
@@ -138,7 +144,7 @@ def loss_by_step(visits: pd.DataFrame) -> "Figure":
 def losses_without(visits: pd.DataFrame) -> "Figure":
     """Draw what the loss rises by when a step is skipped, and along other routes, at the last milestone.
 
-    A panel for each arm; bars are two standard errors to each side, over seeds where there are several.
+    A panel for each arm; lines are two standard errors to each side.
 
     Raises:
         RequestError: No run has knock-outs.
@@ -153,13 +159,19 @@ def losses_without(visits: pd.DataFrame) -> "Figure":
         labels += list(routes.loc[same, "route"])
         colours = [routing_colour(arm["routing"].iloc[0])] * len(arm) + ["#999999"] * int(same.sum())
         # A logarithm would hide which steps the model does better without.
-        panel.bar(range(len(bars)), bars["mean"], yerr=2 * bars["error"].fillna(0.0), color=colours)
+        panel.bar(
+            range(len(bars)),
+            bars["mean"],
+            yerr=2 * bars["error"].fillna(0.0),
+            color=colours,
+            ecolor="#888888",
+        )
         panel.set_yscale("symlog", linthresh=0.01)
         panel.axhline(0, color="#000000", linewidth=0.8)
         panel.set_xticks(range(len(bars)), labels, rotation=90, fontsize=8)
         panel.set_xlabel("skipped block·visit, then other routes")
         tidy(panel)
-    panels[0][0].set_ylabel("rise of the loss (nats)")
+    panels[0][0].set_ylabel("rise of the loss ± 2 standard errors\n(nats; logarithmic beyond 0.01)")
     return figure
 
 
@@ -203,6 +215,16 @@ def _required(rows: pd.DataFrame, statistic: str) -> pd.DataFrame:
     if rows.empty:
         raise RequestError(f"no run has measured {statistic}; train with diagnostics=default")
     return rows
+
+
+def _colour_scale(values: pd.Series, statistic: str) -> "Normalize":
+    """Shares from 0 to 1, other numbers over their range, by the logarithm where that is wide."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    if statistic.endswith("_share"):
+        return Normalize(0.0, 1.0)
+    low, high = values.min(), values.max()
+    return LogNorm(low, high) if low > 0 and high / low > LOG_SPREAD else Normalize(low, high)
 
 
 def _along_last_route(arm: pd.DataFrame) -> pd.DataFrame:

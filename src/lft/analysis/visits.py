@@ -121,8 +121,9 @@ def skipped_steps(visits: pd.DataFrame) -> pd.DataFrame:
     """What the loss rises by when a step is skipped at the last milestone, in nats per token.
 
     Returns:
-        The arm's columns and `step block visit mean error seeds`. `error` is the standard error: over seeds
-        where an arm has several, else over the sequences of its one run.
+        The arm's columns and `step block visit mean error seeds`. `error` is the standard error over both
+        sequences and, where an arm has several, seeds. Since all seeds see the same sequences, more seeds do
+        not make the part of the sequences smaller.
     """
     return _differences(visits, "skip", STEP_COLUMNS, part="block")
 
@@ -143,9 +144,9 @@ def _differences(visits: pd.DataFrame, kind: str, columns: list[str], part: str 
     rows = rows[rows["tokens"] == rows.groupby("run_id")["tokens"].transform("max")]
     means = _over_seeds(rows[rows["statistic"] == f"{kind}_difference"], columns)
     errors = _over_seeds(rows[rows["statistic"] == f"{kind}_difference_error"], columns)
-    single = means.merge(errors, "left", [*ARM_COLUMNS, *columns], suffixes=("", "_of_sequences"))
-    over_seeds = means["sd"] / means["seeds"].map(math.sqrt)
-    means["error"] = over_seeds.where(means["seeds"] > 1, single["mean_of_sequences"])
+    both = means.merge(errors, "left", [*ARM_COLUMNS, *columns], suffixes=("", "_of_sequences"))
+    of_seeds = (means["sd"] / means["seeds"].map(math.sqrt)).fillna(0.0)
+    means["error"] = (of_seeds**2 + both["mean_of_sequences"] ** 2) ** 0.5
     return means[[*ARM_COLUMNS, *columns, "mean", "error", "seeds"]]
 
 

@@ -66,7 +66,9 @@ def _wants_training(folder: RunFolder, config: TrainConfig) -> bool:
     if state is not RunState.NEW:
         _check_same_data(folder, config)
     if state is RunState.DONE:
-        say(f"{folder.path} is done; force=true trains it again")
+        unmeasured = config.diagnostics.enabled and not folder.visits.exists()
+        remark = " (its visits were not measured)" if unmeasured else ""
+        say(f"{folder.path} is done{remark}; force=true trains it again")
     if state is RunState.FAILED and not config.retry:
         raise RunFailed(f"{folder.path} failed before ({folder.failure}); retry=true resumes it")
     return state is not RunState.DONE
