@@ -99,6 +99,15 @@ def test_nothing_is_undefined_at_initialization(routing, conditioning):
     assert {reading.step for reading in readings} == set(range(schedule.num_steps + 1))
 
 
+def test_pieces_of_a_batch_give_the_same_readings():
+    model = build("lft", dtype=torch.float64)
+    tokens = random_tokens(batch=5)
+    whole, pieces = (activation_readings(model, tokens[:, :-1], tokens[:, 1:], size) for size in (None, 2))
+    for one, other in zip(whole, pieces, strict=True):
+        assert other._replace(value=0.0) == one._replace(value=0.0)
+        assert other.value == pytest.approx(one.value, rel=1e-12)
+
+
 def test_a_norm_of_a_visit_reaches_its_attention():
     schedule = make_schedule("lft", 4)
     shape = replace(TINY, conditioning="norm", conditioning_steps=schedule.num_steps)

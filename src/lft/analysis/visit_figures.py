@@ -43,7 +43,7 @@ STATISTIC_NAMES = {
 
 # Visits of a block up to which the numbers are written into its matrix.
 LARGEST_WRITTEN = 5
-MOST_COLUMNS = 4
+MOST_COLUMNS = 3
 # Characters of an arm's name beside its row of matrices.
 LABEL_WIDTH = 26
 # Largest value by smallest from which colours follow the logarithm.

@@ -12,13 +12,16 @@ from lft.diagnostics.reading import Reading
 from lft.model import Block, Transformer
 from lft.routing import Step
 
-# Attention weights held at a time: 16 MB in float32.
-ATTENTION_CHUNK = 4_000_000
+# Attention weights worked on at a time: 2 MB in float32.
+ATTENTION_CHUNK = 500_000
 
 
 @torch.no_grad()
 def activation_readings(
-    model: Transformer, tokens: Int[Tensor, "batch time"], targets: Int[Tensor, "batch time"]
+    model: Transformer,
+    tokens: Int[Tensor, "batch time"],
+    targets: Int[Tensor, "batch time"],
+    batch_sequences: int | None = None,
 ) -> list[Reading]:
     """Statistics of every step on a batch, in at least float32.
 
@@ -29,16 +32,30 @@ def activation_readings(
     - `attention_entropy`: nats, mean over heads, queries and sequences.
     - `readout_loss`: nats per token when final norm and head read the residual stream after the step (the
       logit lens, nostalgebraist 2020); at step 0, what the embedding alone predicts.
+
+    Args:
+        model: The model.
+        tokens: Input tokens.
+        targets: The token after each.
+        batch_sequences: Most sequences whose logits are held at once; all when not given.
     """
+    pieces = len(tokens) if batch_sequences is None else batch_sequences
+
+    def readout_loss(residual: Tensor) -> float:
+        parts = zip(residual.split(pieces), targets.split(pieces), strict=True)
+        return sum(float(model.head_loss(*part)) * len(part[0]) for part in parts) / len(tokens)
+
     stream = model.residuals(tokens)
     before = next(stream)
-    readings = [Reading(None, None, 0, "block", "readout_loss", float(model.head_loss(before, targets)))]
+    readings = [Reading(None, None, 0, "block", "readout_loss", readout_loss(before))]
     updates: dict[int, Tensor] = {}
     for number, (step, after) in enumerate(zip(model.schedule.steps, stream, strict=True), start=1):
         update = _wide(after) - _wide(before)
-        values = dict(_step_statistics(_wide(before), _wide(after), update, updates.get(step.block)))
+        values: dict[str, Tensor | float] = dict(
+            _step_statistics(_wide(before), _wide(after), update, updates.get(step.block))
+        )
         values["attention_entropy"] = _attention_entropy(model, step, before)
-        values["readout_loss"] = model.head_loss(after, targets)
+        values["readout_loss"] = readout_loss(after)
         readings += [Reading.of_step(number, step, name, float(value)) for name, value in values.items()]
         before, updates[step.block] = after, update
     return readings

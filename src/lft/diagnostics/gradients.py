@@ -1,8 +1,8 @@
 """The gradient of each visit, exact, and what the visits of a block have in common.
 
 The gradient of a shared parameter is the sum of what each execution of its block contributes. Every step
-computes with leaves of its own that share the parameters' storage, so that one backward pass yields the
-terms of the sum.
+computes with leaves of its own that share the parameters' storage, so that one backward pass, taken step by
+step, yields the terms of the sum.
 """
 
 from collections import defaultdict
@@ -36,27 +36,43 @@ def visit_gradients(
         model: The model.
         tokens: Input tokens.
         targets: The token after each.
-        batch_sequences: Most sequences whose activations are held at once; all when not given.
+        batch_sequences: Most sequences worked on at once; all when not given.
+    """
+    pieces = len(tokens) if batch_sequences is None else batch_sequences
+    totals: VisitGradients = {}
+    for piece, wanted in zip(tokens.split(pieces), targets.split(pieces), strict=True):
+        share = len(piece) / len(tokens)
+        for step, by_name in _step_by_step(model, piece, wanted):
+            before = totals.setdefault(step, {})
+            for name, gradient in by_name.items():
+                before[name] = share * gradient + before[name] if name in before else share * gradient
+    # In the order of the steps, since they come last first.
+    return {step: totals[step] for step in model.schedule.steps if step in totals}
+
+
+def _step_by_step(
+    model: Transformer, tokens: Int[Tensor, "batch time"], targets: Int[Tensor, "batch time"]
+) -> Iterator[tuple[Step, dict[str, Tensor]]]:
+    """The gradients of every step, from the last to the first.
+
+    Every step is run again for its part of the backward pass, so that the activations of one block are held
+    at a time (gradient checkpointing, Chen et al., arXiv 1604.06174).
     """
     detached = model.schedule.detached(model.gradient)
-    aliases = {
-        step: {
-            name: parameter.detach().requires_grad_()
-            for name, parameter in model.blocks[step.block].named_parameters()
-        }
-        for step in model.schedule.steps
-        if step not in detached
-    }
-    leaves = [leaf for by_name in aliases.values() for leaf in by_name.values()]
-    pieces = len(tokens) if batch_sequences is None else batch_sequences
-    for piece, wanted in zip(tokens.split(pieces), targets.split(pieces), strict=True):
+    with torch.no_grad():
+        stream = list(model.residuals(tokens))
+    with torch.enable_grad():
+        last = stream.pop().requires_grad_()
+        (upstream,) = torch.autograd.grad(model.head_loss(last, targets), last)
+    for step in reversed(model.schedule.steps):
+        block, before = model.blocks[step.block], stream.pop().requires_grad_()
+        aliases = {name: parameter.detach() for name, parameter in block.named_parameters()}
+        leaves = [] if step in detached else [alias.requires_grad_() for alias in aliases.values()]
         with torch.enable_grad():
-            loss = model.head_loss(model.hidden(piece, aliases), wanted) * (len(piece) / len(tokens))
-        loss.backward(inputs=leaves)
-    # Every leaf takes part in every loss, so none is without a gradient.
-    return {
-        step: {name: _gradient(leaf) for name, leaf in by_name.items()} for step, by_name in aliases.items()
-    }
+            after = model.run(before, (step,), {step: aliases})
+            upstream, *gradients = torch.autograd.grad(after, [before, *leaves], upstream)
+        if leaves:
+            yield step, dict(zip(aliases, gradients, strict=True))
 
 
 @torch.no_grad()
@@ -90,11 +106,6 @@ def gradient_readings(
             numbered = [(numbers[step], step) for step in steps]
             readings += _readings(f"{statistic}_", part, numbered, matrix)
     return readings
-
-
-def _gradient(leaf: Tensor) -> Tensor:
-    assert leaf.grad is not None
-    return leaf.grad
 
 
 def _inner_products(

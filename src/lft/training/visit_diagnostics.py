@@ -72,7 +72,7 @@ class VisitDiagnostics(StepCallback):
         self.probe_batch = evenly_spaced(held_out, config.probe_sequences)
         self.knockout_batch = evenly_spaced(held_out, config.knockout_sequences)
         # Below what training holds, also where that is in half precision.
-        self.gradient_batch = max(1, micro_batch_sequences // 2)
+        self.probe_batch_sequences = max(1, micro_batch_sequences // 2)
         self.knockout_batch_sequences = min(KNOCKOUT_BATCH, micro_batch_sequences)
         self._drawn = time.perf_counter()
 
@@ -111,7 +111,7 @@ class VisitDiagnostics(StepCallback):
         optimizer = trainer.optimizers[0]
         assert isinstance(optimizer, AdamW)
         with torch.compiler.set_stance("force_eager"):
-            gradients = visit_gradients(module.model, inputs, targets, self.gradient_batch)
+            gradients = visit_gradients(module.model, inputs, targets, self.probe_batch_sequences)
             readings = gradient_readings(module.model, gradients)
             # Before its first step the optimizer has no metric.
             if optimizer.state:
@@ -120,7 +120,7 @@ class VisitDiagnostics(StepCallback):
                 )
             # Before the activations are made, so that both are never held at once.
             del gradients
-            return readings + activation_readings(module.model, inputs, targets)
+            return readings + activation_readings(module.model, inputs, targets, self.probe_batch_sequences)
 
     def knock_out(self, trainer: lightning.Trainer, module: LanguageModel) -> list[Reading]:
         """Losses along other routes, in the precision of validation."""
