@@ -1,13 +1,12 @@
 """Figures of visits: where the gradient is over training, whether visits agree, what each step is worth."""
 
-import math
 import textwrap
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from lft.analysis.arm_panels import arm_panels, arm_title, condition_label
 from lft.analysis.figures import new_figure, routing_colour, tidy
 from lft.analysis.pairs import CONDITION_COLUMNS
 from lft.analysis.visits import (
@@ -43,7 +42,6 @@ STATISTIC_NAMES = {
 
 # Visits of a block up to which the numbers are written into its matrix.
 LARGEST_WRITTEN = 5
-MOST_COLUMNS = 3
 # Characters of an arm's name beside its row of matrices.
 LABEL_WIDTH = 26
 # Largest value by smallest from which colours follow the logarithm.
@@ -62,7 +60,7 @@ def visit_heat_map(visits: pd.DataFrame, statistic: str = "gradient_share") -> "
     """
     rows = _required(select(visits, statistic).dropna(subset=["visit"]), statistic)
     colours = _colour_scale(rows["value"], statistic)
-    figure, panels = _panels(
+    figure, panels = arm_panels(
         rows, lambda arm: 1.3 + 0.22 * arm.groupby(["block", "visit"]).ngroups, share_heights=False
     )
     for panel, arm in panels:
@@ -107,7 +105,7 @@ def visit_cosines(visits: pd.DataFrame, statistic: str = "gradient", part: str =
         for panel, (block, rows) in zip(panels, blocks, strict=False):
             image = _draw_cosines(panel, rows)
             panel.set_title(f"block {block}", fontsize=9)
-        panels[0].set_ylabel(textwrap.fill(_arm_title(arm, " "), LABEL_WIDTH), fontsize=7)
+        panels[0].set_ylabel(textwrap.fill(arm_title(arm, " "), LABEL_WIDTH), fontsize=7)
     label = "cosine between gradients" + (" under AdamW" if statistic == "adamw" else "")
     figure.colorbar(image, ax=grid, label=label, shrink=0.8)
     return figure
@@ -124,7 +122,7 @@ def loss_by_step(visits: pd.DataFrame) -> "Figure":
     from matplotlib import colormaps
 
     rows = _required(select(visits, "readout_loss"), "readout_loss")
-    figure, panels = _panels(rows, lambda arm: 3.6, widen=lambda arm: 2.6 + 0.24 * arm["step"].nunique())
+    figure, panels = arm_panels(rows, lambda arm: 3.6, widen=lambda arm: 2.6 + 0.24 * arm["step"].nunique())
     for panel, arm in panels:
         arm = _along_last_route(arm)
         moments = sorted(arm["tokens"].unique())
@@ -151,7 +149,7 @@ def losses_without(visits: pd.DataFrame) -> "Figure":
     """
     skipped = _required(skipped_steps(visits), "skip_difference")
     routes = other_routes(visits)
-    figure, panels = _panels(skipped, lambda arm: 3.6, widen=lambda arm: 3.2 + 0.24 * len(arm))
+    figure, panels = arm_panels(skipped, lambda arm: 3.6, widen=lambda arm: 3.2 + 0.24 * len(arm))
     for panel, arm in panels:
         same = (routes[ARM_COLUMNS] == arm[ARM_COLUMNS].iloc[0]).all(axis=1)
         labels = [visit_label(*address) for address in arm[["block", "visit"]].to_numpy()]
@@ -201,7 +199,11 @@ def share_across_scales(visits: pd.DataFrame, statistic: str = "gradient_share")
                 panel.plot(_depth(run["step"]), run["value"], color=colour, linewidth=0.6, alpha=0.6)
             mean = of_scale.groupby("step")["value"].mean().reset_index()
             panel.plot(
-                _depth(mean["step"]), mean["value"], ".-", color=colour, label=_condition(of_scale.iloc[0])
+                _depth(mean["step"]),
+                mean["value"],
+                ".-",
+                color=colour,
+                label=condition_label(of_scale.iloc[0]),
             )
         panel.set_title(str(routing), fontsize=10)
         panel.set_xlabel("depth of the step")
@@ -231,36 +233,6 @@ def _along_last_route(arm: pd.DataFrame) -> pd.DataFrame:
     """The moments at which the arm ran the route it ended with; others come where feedback starts late."""
     steps = arm.groupby("tokens")["step"].max()
     return arm[arm["tokens"].isin(steps.index[steps == steps.iloc[-1]])]
-
-
-def _panels(
-    rows: pd.DataFrame,
-    height: Callable[[pd.DataFrame], float],
-    widen: Callable[[pd.DataFrame], float] = lambda arm: 4.0,
-    share_heights: bool = True,
-) -> tuple["Figure", list[tuple["Axes", pd.DataFrame]]]:
-    """A figure with a titled panel beside the rows of each arm."""
-    arms = [arm for _, arm in rows.groupby(ARM_COLUMNS, sort=False)]
-    columns = min(len(arms), MOST_COLUMNS)
-    rows_of_panels = math.ceil(len(arms) / columns)
-    widths = [max(widen(arm) for arm in arms[column::columns]) for column in range(columns)]
-    figure = new_figure(1.2 + sum(widths), rows_of_panels * max(height(arm) for arm in arms))
-    grid = figure.subplots(rows_of_panels, columns, squeeze=False, width_ratios=widths, sharey=share_heights)
-    panels = list(grid.flat)
-    for panel in panels[len(arms) :]:
-        panel.set_visible(False)
-    panels = panels[: len(arms)]
-    for panel, arm in zip(panels, arms, strict=True):
-        panel.set_title(_arm_title(arm, "\n"), fontsize=9)
-    return figure, list(zip(panels, arms, strict=True))
-
-
-def _arm_title(arm: pd.DataFrame, separator: str) -> str:
-    return f"{arm['routing'].iloc[0]}{separator}{_condition(arm.iloc[0])}"
-
-
-def _condition(row: Any) -> str:
-    return f"{row['scale']}, {short(row['budget_tokens'])} tokens {row['settings']}".strip()
 
 
 def _draw_cosines(panel: "Axes", rows: pd.DataFrame) -> Any:

@@ -55,8 +55,7 @@ def visit_label(block: Any, visit: Any) -> str:
 
 def last_readings(visits: pd.DataFrame, statistic: str, part: str = "block") -> pd.DataFrame:
     """Rows of one statistic at the last moment each run measured it."""
-    rows = select(visits, statistic, part)
-    return rows[rows["tokens"] == rows.groupby("run_id")["tokens"].transform("max")]
+    return _latest(select(visits, statistic, part))
 
 
 def select(visits: pd.DataFrame, statistic: str, part: str = "block") -> pd.DataFrame:
@@ -112,8 +111,7 @@ def visit_pairs(visits: pd.DataFrame, statistic: str = "gradient", part: str = "
     """
     names = visits["statistic"].str.extract(f"^{statistic}{PAIR_STATISTIC}")[0]
     pairs = visits.assign(other_visit=names.astype("Int64"))
-    pairs = pairs[names.notna() & (pairs["part"] == part)]
-    pairs = pairs[pairs["tokens"] == pairs.groupby("run_id")["tokens"].transform("max")]
+    pairs = _latest(pairs[names.notna() & (pairs["part"] == part)])
     return _over_seeds(pairs, ["block", "visit", "other_visit"])
 
 
@@ -140,14 +138,18 @@ def other_routes(visits: pd.DataFrame) -> pd.DataFrame:
 
 def _differences(visits: pd.DataFrame, kind: str, columns: list[str], part: str | None) -> pd.DataFrame:
     rows = visits if part is None else visits[visits["part"] == part]
-    rows = rows[rows["statistic"].isin([f"{kind}_difference", f"{kind}_difference_error"])]
-    rows = rows[rows["tokens"] == rows.groupby("run_id")["tokens"].transform("max")]
+    rows = _latest(rows[rows["statistic"].isin([f"{kind}_difference", f"{kind}_difference_error"])])
     means = _over_seeds(rows[rows["statistic"] == f"{kind}_difference"], columns)
     errors = _over_seeds(rows[rows["statistic"] == f"{kind}_difference_error"], columns)
     both = means.merge(errors, "left", [*ARM_COLUMNS, *columns], suffixes=("", "_of_sequences"))
     of_seeds = (means["sd"] / means["seeds"].map(math.sqrt)).fillna(0.0)
     means["error"] = (of_seeds**2 + both["mean_of_sequences"] ** 2) ** 0.5
     return means[[*ARM_COLUMNS, *columns, "mean", "error", "seeds"]]
+
+
+def _latest(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the last moment of every run."""
+    return rows[rows["tokens"] == rows.groupby("run_id")["tokens"].transform("max")]
 
 
 def _over_seeds(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
