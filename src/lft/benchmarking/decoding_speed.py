@@ -1,10 +1,9 @@
 """Decoding with a cache beside decoding without."""
 
-import time
-
 import torch
 
 from lft.benchmarking.ratio import Ratio
+from lft.benchmarking.turns import timed
 from lft.config import TrainConfig
 from lft.inference import Sampler, decode
 from lft.model import Transformer, initialize
@@ -21,15 +20,10 @@ def measure_decoding_speed(config: TrainConfig) -> Ratio:
     prompt = torch.randint(plan.shape.vocab_size, (PROMPT_TOKENS,), generator=torch.manual_seed(0)).tolist()
 
     def seconds(use_cache: bool, new_tokens: int = NEW_TOKENS) -> float:
-        started = time.perf_counter()
-        list(decode(model, [prompt], new_tokens, Sampler(temperature=0.0), use_cache=use_cache))
-        return time.perf_counter() - started
+        choose = Sampler(temperature=0.0)
+        return timed(lambda: list(decode(model, [prompt], new_tokens, choose, use_cache=use_cache)))
 
     for use_cache in (True, False):
         seconds(use_cache, new_tokens=4)
     turns = [(seconds(True), seconds(False)) for _ in range(TURNS)]
-    return Ratio(
-        f"decoding {NEW_TOKENS} tokens with the cache",
-        [turn[0] for turn in turns],
-        [turn[1] for turn in turns],
-    )
+    return Ratio.of_turns(f"decoding {NEW_TOKENS} tokens with the cache", turns)

@@ -2,7 +2,6 @@
 
 import ctypes
 import gc
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,9 +10,9 @@ import numpy as np
 import psutil
 import torch
 
-from lft.benchmarking.loop_overhead import WARMUP_TURNS, bare_step
+from lft.benchmarking.turns import LoopTurns, bare_step, timed
 from lft.config import TrainConfig
-from lft.training import LanguageModel, StepCallback, VisitDiagnostics, train
+from lft.training import LanguageModel, VisitDiagnostics, train
 from lft.training.hardware import peak_memory_bytes, reset_peak_memory
 
 # The study's budget, whose share diagnostics take of a run is told.
@@ -33,50 +32,36 @@ def measure_diagnostics_cost(config: TrainConfig) -> list[str]:
     return turns.report()
 
 
-class ProbeTurns(StepCallback):
-    """Times each step of the loop, and a probe after it; at the last step, a milestone and memory."""
+class ProbeTurns(LoopTurns):
+    """Takes a probe after each step of the loop; at the end, a milestone and the memory of each."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.step_seconds: list[float] = []
-        self.probe_seconds: list[float] = []
         self.milestone_seconds = 0.0
-        self.memory = {"training step": 0, "probe": 0, "knock-outs": 0}
-        self._turn = 0
-        self._started = 0.0
-        self._batch = torch.zeros(())
+        self.memory: dict[str, int] = {}
         self._probes = self._steps = 0.0
 
-    def on_train_batch_start(
-        self, trainer: lightning.Trainer, module: lightning.LightningModule, batch: torch.Tensor, index: int
-    ) -> None:
-        """Keep the batch for the memory of a step."""
-        self._batch = batch
+    def take_turn(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        """Probe, and keep the readings."""
+        diagnostics = _diagnostics(trainer)
+        diagnostics.record(trainer, module, diagnostics.probe(trainer, module))
 
-    def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
-        """End the loop's turn, take a probe's."""
-        ended = time.perf_counter()
-        diagnostics = next(each for each in _callbacks(trainer) if isinstance(each, VisitDiagnostics))
-        seconds = _timed(lambda: diagnostics.record(trainer, module, diagnostics.probe(trainer, module)))
-        if self._turn >= WARMUP_TURNS and trainer.global_step not in module.plan.milestones:
-            self.step_seconds.append(ended - self._started)
-            self.probe_seconds.append(seconds)
-        self._turn += 1
-        if trainer.global_step == module.plan.steps:
-            self._steps = STUDY_TOKENS / module.plan.tokens_per_step
-            self._probes = STUDY_TOKENS // diagnostics.config.every_tokens + 1
-            self.milestone_seconds = _timed(lambda: _milestone(diagnostics, trainer, module))
-            actions: dict[str, Callable[[], object]] = {
-                "training step": lambda: bare_step(trainer, module, self._batch),
-                "probe": lambda: diagnostics.probe(trainer, module),
-                "knock-outs": lambda: diagnostics.knock_out(trainer, module),
-            }
-            self.memory = {name: _memory_of(action, module.device) for name, action in actions.items()}
-        self._started = time.perf_counter()
+    def conclude(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        """Do what milestones do, and measure memory."""
+        diagnostics = _diagnostics(trainer)
+        self._steps = STUDY_TOKENS / module.plan.tokens_per_step
+        self._probes = STUDY_TOKENS // diagnostics.config.every_tokens + 1
+        self.milestone_seconds = timed(lambda: _milestone(diagnostics, trainer, module))
+        actions: dict[str, Callable[[], object]] = {
+            "training step": lambda: bare_step(trainer, module, self.batch),
+            "probe": lambda: diagnostics.probe(trainer, module),
+            "knock-outs": lambda: diagnostics.knock_out(trainer, module),
+        }
+        self.memory = {name: _memory_of(action, module.device) for name, action in actions.items()}
 
     def report(self) -> list[str]:
         """The lines for a person."""
-        steps, probes = np.array(self.step_seconds), np.array(self.probe_seconds)
+        steps, probes = np.array(self.loop_seconds), np.array(self.other_seconds)
         of_probes = probes * self._probes / (steps * self._steps)
         of_milestones = self.milestone_seconds * STUDY_MILESTONES / (steps * self._steps)
         low, middle, high = np.quantile(of_probes + of_milestones, (0.25, 0.5, 0.75))
@@ -95,14 +80,9 @@ def _milestone(diagnostics: VisitDiagnostics, trainer: lightning.Trainer, module
     diagnostics.draw(trainer, module)
 
 
-def _callbacks(trainer: lightning.Trainer) -> list[lightning.Callback]:
-    return list(trainer.callbacks)  # type: ignore[attr-defined]
-
-
-def _timed(action: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
+def _diagnostics(trainer: lightning.Trainer) -> VisitDiagnostics:
+    callbacks = trainer.callbacks  # type: ignore[attr-defined]
+    return next(each for each in callbacks if isinstance(each, VisitDiagnostics))
 
 
 def _memory_of(action: Callable[[], object], device: torch.device) -> int:

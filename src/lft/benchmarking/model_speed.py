@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lft.benchmarking.ratio import Ratio
+from lft.benchmarking.turns import WARMUP_TURNS
 from lft.config import TrainConfig
 from lft.costs import ModelShape
 from lft.errors import RequestError
@@ -15,8 +16,6 @@ from lft.model import Transformer, initialize
 from lft.planning import make_plan
 from lft.training.hardware import chosen_device, resolve_compile, resolve_precision
 from lft.training.optimizer import build_optimizer
-
-WARMUP_TURNS = 2
 
 
 def measure_model_speed(config: TrainConfig) -> Ratio:
@@ -61,9 +60,7 @@ def measure_model_speed(config: TrainConfig) -> Ratio:
 
     ours, theirs = stepper(model, lambda: model.loss(inputs, targets)), stepper(llama, llama_loss)
     turns = [(ours(), theirs()) for _ in range(WARMUP_TURNS + plan.steps)][WARMUP_TURNS:]
-    return Ratio(
-        "speed beside eager LlamaForCausalLM", [turn[0] for turn in turns], [turn[1] for turn in turns]
-    )
+    return Ratio.of_turns("speed beside eager LlamaForCausalLM", turns)
 
 
 def build_llama(shape: ModelShape) -> nn.Module:

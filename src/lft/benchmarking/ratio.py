@@ -1,6 +1,7 @@
 """A speed claim: the ratio of two timings taken in turn, with its spread."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -18,6 +19,11 @@ class Ratio:
     name: str
     ours: list[float]
     theirs: list[float]
+
+    @classmethod
+    def of_turns(cls, name: str, turns: list[tuple[float, float]]) -> Self:
+        """From our seconds and theirs of each turn."""
+        return cls(name, [ours for ours, _ in turns], [theirs for _, theirs in turns])
 
     def __str__(self) -> str:
         ratios = np.array(self.theirs) / np.array(self.ours)
