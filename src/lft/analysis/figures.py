@@ -43,7 +43,8 @@ AXIS_LABELS = {
     "step": "optimizer steps",
     "perf/seconds": "training time (s)",
 }
-# Wider than ten evenly spaced milestones of one budget, so that only a sweep over budgets turns to logs.
+# Largest value by smallest from which axes and colours follow the logarithm: wider than ten evenly spaced
+# milestones of one budget, so that only a sweep over budgets turns to logs.
 LOG_SPREAD = 30
 
 

@@ -1,6 +1,5 @@
 """Pictures of one run, drawn into its folder while it trains."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +24,8 @@ def save_pictures(folder: RunFolder) -> dict[str, Path]:
     """
     import matplotlib
 
-    # Where nothing has been drawn yet: a training run opens no window.
-    if "matplotlib.pyplot" not in sys.modules:
+    # Where nobody has chosen how to draw: a training run opens no window.
+    if matplotlib.get_backend(auto_select=False) is None:
         matplotlib.use("agg")
     visits = visits_table(folder.path, unfinished=True)
     drawings: dict[str, Callable[[pd.DataFrame], Figure]] = {

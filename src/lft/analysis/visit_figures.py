@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lft.analysis.arm_panels import arm_panels, arm_title, condition_label
-from lft.analysis.figures import new_figure, routing_colour, tidy
+from lft.analysis.figures import LOG_SPREAD, new_figure, routing_colour, tidy
 from lft.analysis.pairs import CONDITION_COLUMNS
 from lft.analysis.visits import (
     ARM_COLUMNS,
@@ -44,8 +44,6 @@ STATISTIC_NAMES = {
 LARGEST_WRITTEN = 5
 # Characters of an arm's name beside its row of matrices.
 LABEL_WIDTH = 26
-# Largest value by smallest from which colours follow the logarithm.
-LOG_SPREAD = 30
 
 
 def visit_heat_map(visits: pd.DataFrame, statistic: str = "gradient_share") -> "Figure":

@@ -33,9 +33,8 @@ def knockout_readings(
         routes: Other schedules over the model's blocks, by name.
         batch_sequences: Sequences evaluated at once.
     """
-    trained = sequence_losses(model, sequences, model.schedule, batch_sequences)
+    *skipped, trained = _losses_without_each_step(model, sequences, batch_sequences)
     readings = [Reading.of_route("route_loss", float(trained.mean()), "trained")]
-    skipped = _losses_without_each_step(model, sequences, batch_sequences)
     for number, (step, losses) in enumerate(zip(model.schedule.steps, skipped, strict=True), start=1):
         for name, value in _paired(losses, trained):
             readings.append(Reading.of_step(number, step, f"skip_{name}", value))
@@ -63,15 +62,15 @@ def sequence_losses(
 
 def _losses_without_each_step(
     model: Transformer, sequences: Int[Tensor, "sequences time_and_one"], batch_sequences: int
-) -> Float[Tensor, "steps sequences"]:
-    """The same along the model's own schedule with each of its steps skipped in turn."""
+) -> Float[Tensor, "steps_and_one sequences"]:
+    """The same along the model's own schedule with each of its steps skipped in turn, and at last none."""
     steps, means = model.schedule.steps, []
     for batch in sequences.split(batch_sequences):
         stream = list(model.residuals(batch[:, :-1]))
         of_batch = []
-        for skipped in range(len(steps)):
-            # What comes before the skipped step is as it was.
-            residual = model.run(stream[skipped], steps[skipped + 1 :])
+        # What comes before a skipped step is as it was; after the last step there is none to skip.
+        for skipped, before in enumerate(stream):
+            residual = model.run(before, steps[skipped + 1 :])
             of_batch.append(_sequence_means(model.head(residual), batch[:, 1:]))
         means.append(torch.stack(of_batch))
     return torch.cat(means, dim=1)

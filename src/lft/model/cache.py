@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from lft.costs import ModelShape
-from lft.routing import Schedule, Step
+from lft.routing import Schedule
 
 
 @dataclass
@@ -46,6 +46,10 @@ class Cache:
 
     Sequences of unequal length are padded in front; the padding is never seen.
 
+    Attributes:
+        slots: By step; a step of another schedule has none.
+        length: Positions that are filled.
+
     Args:
         shape: Sizes of the model.
         schedule: The route that will be run.
@@ -77,14 +81,6 @@ class Cache:
             for slot in self.slots.values()
             for tensor in (slot.keys, slot.values)
         )
-
-    def slot(self, step: Step) -> Slot:
-        """The slot of a step.
-
-        Raises:
-            KeyError: The cache was made for another schedule.
-        """
-        return self.slots[step]
 
     def advance(self, time: int) -> Int[Tensor, "batch time"]:
         """Make room for so many new positions; their places in their own sequences.

@@ -99,10 +99,11 @@ class Transformer(nn.Module):
     ) -> Iterator[Float[Tensor, "batch time width"]]:
         time = residual.shape[1]
         cosine, sine = self.rope(time) if cache is None else self._rope_at(cache.advance(time))
-        stand_ins = {**self._constants(), **(stand_ins or {})}
+        given, detached = stand_ins or {}, self.schedule.detached(self.gradient)
         for step in steps:
-            inputs = (residual, cosine, sine, self.gains(step), cache.slot(step) if cache else None)
-            residual = self._execute(step, inputs, stand_ins.get(step))
+            inputs = (residual, cosine, sine, self.gains(step), cache.slots[step] if cache else None)
+            own = given.get(step) or (self._constants(step) if step in detached else None)
+            residual = self._execute(step, inputs, own)
             yield residual
 
     def _rope_at(
@@ -127,12 +128,9 @@ class Transformer(nn.Module):
         running = {step.name for step in self.schedule.steps}
         return [factor for name, factor in self.visit_factors.items() if name not in running]
 
-    def _constants(self) -> dict[Step, dict[str, Tensor]]:
-        """Stand-ins for the steps that do not train their block."""
-        return {
-            step: {name: tensor.detach() for name, tensor in self.blocks[step.block].named_parameters()}
-            for step in self.schedule.detached(self.gradient)
-        }
+    def _constants(self, step: Step) -> dict[str, Tensor]:
+        """Stand-ins with which a step does not train its block."""
+        return {name: tensor.detach() for name, tensor in self.blocks[step.block].named_parameters()}
 
     def _execute(
         self, step: Step, inputs: tuple[Any, ...], stand_ins: Mapping[str, Tensor] | None

@@ -184,6 +184,13 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text so that the file is either whole or absent."""
+    with whole_or_absent(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def whole_or_absent(path: Path) -> Iterator[Path]:
+    """A place to write a file to, which takes the path's own when all is written."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(text, encoding="utf-8")
+    yield unfinished
     unfinished.replace(path)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lft.errors import RequestError
+from lft.runs.folder import whole_or_absent
 
 if TYPE_CHECKING:
     import pyarrow
@@ -71,9 +72,8 @@ class VisitsFile:
             pyarrow.Table.from_pylist(rows, visits_schema()),
         ]
         self._table = pyarrow.concat_tables(pieces).unify_dictionaries().combine_chunks()
-        unfinished = self.path.with_name(f".{self.path.name}")
-        parquet.write_table(self._table, unfinished, compression="zstd")
-        unfinished.replace(self.path)
+        with whole_or_absent(self.path) as unfinished:
+            parquet.write_table(self._table, unfinished, compression="zstd")
 
     def _earlier(self) -> "pyarrow.Table":
         try:
