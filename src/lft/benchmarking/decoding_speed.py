@@ -13,7 +13,7 @@ TURNS, PROMPT_TOKENS, NEW_TOKENS = 3, 16, 512
 
 
 def measure_decoding_speed(config: TrainConfig) -> Ratio:
-    """Decode 512 tokens, or what the context holds, after a short prompt in both ways in turn; uncompiled, in float32."""
+    """Decode 512 tokens (or what the context holds) after a short prompt, both ways in turn, in float32."""
     plan = make_plan(config)
     model = Transformer(plan.shape, plan.schedule)
     initialize(model, config.seed)
