@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from lft.errors import RequestError
+from lft.errors import RequestError, RunFailed
 
 HELP = ("-h", "--help", "help")
 
@@ -13,7 +13,7 @@ HELP = ("-h", "--help", "help")
 def answer(
     arguments: Sequence[str], defaults: Mapping[str, str], action: Callable[[dict[str, str]], None]
 ) -> int:
-    """Carry out a request and return the exit code: 0 done, 2 the request was wrong.
+    """Carry out a request and return the exit code: 0 done, 1 failed, 2 the request was wrong.
 
     Args:
         arguments: What was typed, without the program's name.
@@ -29,6 +29,9 @@ def answer(
     except RequestError as error:
         print(error, file=sys.stderr)
         return 2
+    except RunFailed as error:
+        print(error, file=sys.stderr)
+        return 1
     except BrokenPipeError:
         # The reader (`head`, a closed pager) has seen enough. Python flushes once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
