@@ -58,7 +58,8 @@ FORMATS = {
         HuggingFaceModel,
         "model.safetensors",
         "transformers",
-        "The stored blocks are there once; `modeling_lft.py` executes them in the order of `schedule`.",
+        "The stored blocks are there once; `modeling_lft.py` executes them in the order of `schedule`. "
+        "`AutoTokenizer` takes `trust_remote_code=True` too, or asks.",
         "AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)",
     ),
     "onnx": Format(
