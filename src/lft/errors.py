@@ -13,7 +13,7 @@ class RequestError(Exception):
 
 
 class RunFailed(Exception):
-    """A run that broke off after its start; its folder holds the traceback.
+    """Work that broke off after its start; the folder of a run that trained holds the traceback.
 
     Entry points print the message as one line and exit with code 1.
     """

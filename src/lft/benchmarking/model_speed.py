@@ -1,17 +1,16 @@
 """Our model, as it trains, beside Hugging Face's Llama of the same shape in eager mode."""
 
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 
 import torch
 from torch import Tensor, nn
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from lft.benchmarking.ratio import Ratio
-from lft.benchmarking.turns import WARMUP_TURNS
+from lft.benchmarking.turns import WARMUP_TURNS, timed
 from lft.config import TrainConfig
-from lft.costs import ModelShape
-from lft.errors import RequestError
+from lft.export import stock_settings
 from lft.model import Transformer, initialize
 from lft.planning import make_plan
 from lft.training.hardware import chosen_device, resolve_compile, resolve_precision
@@ -28,7 +27,7 @@ def measure_model_speed(config: TrainConfig) -> Ratio:
     device = chosen_device(config.trainer["accelerator"])
     model = Transformer(plan.shape, plan.schedule)
     initialize(model, config.seed)
-    llama = build_llama(plan.shape)
+    llama = LlamaForCausalLM(LlamaConfig(**stock_settings(plan.shape, plan.shape.num_blocks)))
     if resolve_compile(config.compile, device):
         model.compile_in_place()
     mixed = resolve_precision(config.precision, device) == "bf16-mixed"
@@ -46,43 +45,16 @@ def measure_model_speed(config: TrainConfig) -> Ratio:
         )
         autocast = torch.autocast(device.type, torch.bfloat16) if mixed else nullcontext()
 
-        def step() -> float:
-            started = time.perf_counter()
+        def step() -> None:
             with autocast:
                 value = loss()
             value.backward()
             optimizer.step()
             optimizer.zero_grad()
             value.item()
-            return time.perf_counter() - started
 
-        return step
+        return lambda: timed(step)
 
     ours, theirs = stepper(model, lambda: model.loss(inputs, targets)), stepper(llama, llama_loss)
     turns = [(ours(), theirs()) for _ in range(WARMUP_TURNS + plan.steps)][WARMUP_TURNS:]
     return Ratio.of_turns("speed beside eager LlamaForCausalLM", turns)
-
-
-def build_llama(shape: ModelShape) -> nn.Module:
-    """Hugging Face's Llama of a shape, one layer per stored block.
-
-    Raises:
-        RequestError: `transformers` is not installed.
-    """
-    try:
-        from transformers import LlamaConfig, LlamaForCausalLM
-    except ImportError:
-        raise RequestError("the yardstick is missing: pip install transformers (make setup does)") from None
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=shape.vocab_size,
-            hidden_size=shape.d_model,
-            intermediate_size=shape.d_ff,
-            num_hidden_layers=shape.num_blocks,
-            num_attention_heads=shape.num_heads,
-            num_key_value_heads=shape.num_kv_heads,
-            max_position_embeddings=shape.context_length,
-            rms_norm_eps=shape.norm_epsilon,
-            tie_word_embeddings=True,
-        )
-    )

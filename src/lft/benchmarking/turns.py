@@ -1,6 +1,7 @@
 """The training loop in turn with something else, step by step."""
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 
 import lightning
@@ -46,9 +47,9 @@ class LoopTurns(StepCallback):
             self.conclude(trainer, module)
         self._started = time.perf_counter()
 
+    @abstractmethod
     def take_turn(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """What the loop is set beside."""
-        raise NotImplementedError
 
     def conclude(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """What is measured once, after the last step."""

@@ -55,10 +55,9 @@ def _training_facts(record: dict[str, Any], config: dict[str, Any]) -> dict[str,
 
 
 def _results(trained: TrainedModel) -> dict[str, Any]:
-    tokens = int(trained.checkpoint.stem.removeprefix("tokens-"))
-    facts: dict[str, Any] = {"Checkpoint after": f"{tokens:,} tokens"}
+    facts: dict[str, Any] = {"Checkpoint after": f"{trained.tokens:,} tokens"}
     for row in trained.folder.read_metrics():
-        if row["tokens"] != tokens or "val/loss" not in row:
+        if row["tokens"] != trained.tokens or "val/loss" not in row:
             continue
         facts["Validation loss"] = f"{row['val/loss']:.4f} nats per token"
         facts["Validation bits per byte"] = f"{row['val/bits_per_byte']:.4f}"

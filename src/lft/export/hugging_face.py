@@ -18,6 +18,7 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar
 
+from lft.costs import ModelShape
 from lft.data import END_OF_TEXT
 from lft.errors import RequestError
 from lft.export.modeling_lft import (
@@ -75,13 +76,13 @@ def write_tokenizer(trained: TrainedModel, folder: Path) -> None:
     ).save_pretrained(folder)
 
 
-def _settings(trained: TrainedModel) -> dict[str, Any]:
-    shape, end_token = trained.model.shape, trained.tokenizer.token_to_id(END_OF_TEXT)
+def stock_settings(shape: ModelShape, num_layers: int) -> dict[str, Any]:
+    """A shape in the words of a stock model's configuration."""
     return {
         "vocab_size": shape.vocab_size,
         "hidden_size": shape.d_model,
         "intermediate_size": shape.d_ff,
-        "num_hidden_layers": trained.model.schedule.num_steps,
+        "num_hidden_layers": num_layers,
         "num_attention_heads": shape.num_heads,
         "num_key_value_heads": shape.num_kv_heads,
         "head_dim": shape.head_size,
@@ -89,6 +90,13 @@ def _settings(trained: TrainedModel) -> dict[str, Any]:
         "rms_norm_eps": shape.norm_epsilon,
         "rope_parameters": {"rope_type": "default", "rope_theta": shape.rope_theta},
         "tie_word_embeddings": True,
+    }
+
+
+def _settings(trained: TrainedModel) -> dict[str, Any]:
+    end_token = trained.tokenizer.token_to_id(END_OF_TEXT)
+    return {
+        **stock_settings(trained.model.shape, trained.model.schedule.num_steps),
         # An empty prompt stands for the start of a document.
         "bos_token_id": end_token,
         "eos_token_id": end_token,

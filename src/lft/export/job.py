@@ -1,7 +1,5 @@
 """From a run to a folder that others load: written, compared with the run's model, and described."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -16,7 +14,7 @@ from lft.export.deployment import DeploymentFigures, measure_deployment
 from lft.export.formats import Format, LoadedModel
 from lft.export.hugging_face import write_tokenizer
 from lft.inference import TrainedModel
-from lft.runs import write_json
+from lft.runs import whole_or_absent, write_json
 
 # Logits of these models are of the order of 10; their float32 sums differ by a few millionths.
 TOLERANCE = 1e-3
@@ -51,13 +49,12 @@ def export(trained: TrainedModel, form: Format, folder: Path) -> DeploymentFigur
 def _new_folder(folder: Path) -> Iterator[Path]:
     if folder.exists():
         raise RequestError(f"{folder} is there already; remove it, or name another folder with out=...")
-    unfinished, is_new = folder.with_name(f".{folder.name}.{os.getpid()}"), not folder.parent.exists()
-    unfinished.mkdir(parents=True)
+    is_new = not folder.parent.exists()
     try:
-        yield unfinished
-        unfinished.rename(folder)
+        with whole_or_absent(folder) as unfinished:
+            unfinished.mkdir(parents=True)
+            yield unfinished
     except BaseException:
-        shutil.rmtree(unfinished)
         if is_new:
             with suppress(OSError):
                 folder.parent.rmdir()

@@ -9,12 +9,9 @@ import torch
 from torch import nn
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
-SHARED_PARTS = {
-    "none": "(self_attn|mlp|input_layernorm|post_attention_layernorm)",
-    # A step's own gains are multiplied into its norms.
-    "norm": "(self_attn|mlp)",
-    "scale": "(self_attn|mlp|input_layernorm|post_attention_layernorm)",
-}
+SHARED_PARTS = "(self_attn|mlp|input_layernorm|post_attention_layernorm)"
+# A step's own gains are multiplied into its norms.
+SHARED_BESIDE_GAINS = "(self_attn|mlp)"
 
 
 class LftConfig(LlamaConfig):
@@ -41,10 +38,10 @@ def shared_weights(schedule: list[int], conditioning: str) -> dict[str, str]:
     """For every revisit the names of the weights that it takes from the first visit of its block."""
     owners: dict[int, int] = {}
     shared = {}
+    parts = SHARED_BESIDE_GAINS if conditioning == "norm" else SHARED_PARTS
     for step, block in enumerate(schedule):
         owner = owners.setdefault(block, step)
         if owner != step:
-            parts = SHARED_PARTS[conditioning]
             shared[rf"model\.layers\.{step}\.{parts}\."] = rf"model\.layers\.{owner}\.{parts}\."
     return shared
 

@@ -34,6 +34,11 @@ class TrainedModel:
     model: Transformer
     tokenizer: "Tokenizer"
 
+    @property
+    def tokens(self) -> int:
+        """Training tokens up to the checkpoint."""
+        return _tokens_of(self.checkpoint)
+
 
 def load_trained(location: str | Path, checkpoint: str = "last") -> TrainedModel:
     """Read the model of a run.

@@ -1,6 +1,6 @@
 """The run folder: identity, markers, records, locks; every reader and writer of runs comes through here."""
 
-from lft.runs.folder import RunFolder, RunState, find_runs, write_json, write_text
+from lft.runs.folder import RunFolder, RunState, find_runs, whole_or_absent, write_json, write_text
 from lft.runs.identity import ARM_KEYS, config_hash, result_keys, run_id, token_label
 from lft.runs.provenance import provenance
 from lft.runs.settings import as_text, flatten, varying_keys
@@ -21,6 +21,7 @@ __all__ = [
     "run_id",
     "token_label",
     "varying_keys",
+    "whole_or_absent",
     "write_json",
     "write_text",
 ]

@@ -190,7 +190,14 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def whole_or_absent(path: Path) -> Iterator[Path]:
-    """A place to write a file to, which takes the path's own when all is written."""
+    """A place to write a file or a folder to: it takes the path's own when all is written, or goes."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    yield unfinished
-    unfinished.replace(path)
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    except BaseException:
+        if unfinished.is_dir():
+            shutil.rmtree(unfinished)
+        else:
+            unfinished.unlink(missing_ok=True)
+        raise

@@ -2,6 +2,7 @@
 
 import math
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from lft.training.language_model import LanguageModel
 from lft.training.validation import ValidationResult, ValidationSet
 
 
-class StepCallback(Callback):
+class StepCallback(Callback, ABC):
     """Calls `after_step` once per optimizer step, not once per micro-batch."""
 
     def __init__(self) -> None:
@@ -31,9 +32,9 @@ class StepCallback(Callback):
             assert isinstance(module, LanguageModel)
             self.after_step(trainer, module)
 
+    @abstractmethod
     def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """What to do after an optimizer step."""
-        raise NotImplementedError
 
 
 class TrainingClock:
