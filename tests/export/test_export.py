@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from analysis.evaluated import add_evaluation, choice_item
 from composing import ROOT
 from huggingface_hub import ModelCard
 
@@ -58,6 +59,16 @@ def test_the_card_tells_costs_data_results_and_limits(run, tmp_path, unmeasured)
         "## Limits",
     ):
         assert fact in card.text
+
+
+def test_the_card_tells_what_the_checkpoint_scored(run, tmp_path, unmeasured):
+    items = [choice_item(number, number < 3) for number in range(4)]
+    add_evaluation(run, "piqa", items, tokens=1280)
+    export(load_trained(run.path), FORMATS["lft"], tmp_path / "last")
+    export(load_trained(run.path, "640"), FORMATS["lft"], tmp_path / "earlier")
+    row = "| piqa (acc) | 75.00 % (95 % interval 30.06 to 95.44), chance 50.00 % |"
+    assert row in (tmp_path / "last" / "README.md").read_text()
+    assert "piqa" not in (tmp_path / "earlier" / "README.md").read_text()
 
 
 def test_what_is_there_is_never_overwritten(run, tmp_path, unmeasured):

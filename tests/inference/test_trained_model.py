@@ -77,9 +77,11 @@ def test_a_run_without_a_copy_of_its_tokenizer_uses_the_prepared_one(run):
 def damage(run, name):
     if name == "no checkpoint":
         shutil.rmtree(run.checkpoints)
-    elif name == "cut short":
-        path = sorted(run.checkpoints.glob("tokens-*"))[-1]
+    elif name.startswith("cut short"):
+        path = sorted(run.checkpoints.glob("tokens-*.ckpt"))[-1]
         path.write_bytes(path.read_bytes()[:1000])
+        if name.endswith("no checksum"):
+            path.with_name(f"{path.name}.sha256").unlink()
     elif name == "other tokenizer":
         run.tokenizer.write_text(run.tokenizer.read_text().replace("<|endoftext|>", "<|end|>"))
 
@@ -88,7 +90,8 @@ def damage(run, name):
     ("name", "complaint"),
     [
         ("no checkpoint", "has no checkpoint of a milestone yet; train it further"),
-        ("cut short", "cannot be read .*; use another checkpoint="),
+        ("cut short", "is not the file that was saved: its sha256 .*; restore it or use another checkpoint="),
+        ("cut short, no checksum", "cannot be read .*; use another checkpoint="),
         ("other tokenizer", "is not the tokenizer that .* was trained with; restore it"),
     ],
 )

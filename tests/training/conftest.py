@@ -33,31 +33,35 @@ def tiny(corpus, prepared, tmp_path):
     """Composes a run of 20 optimizer steps on a model of three small blocks."""
 
     def make(*overrides, runs=tmp_path / "runs"):
-        return compose_train(
-            "scale=nano",
-            "scale.num_blocks=3",
-            "scale.d_model=16",
-            "scale.num_heads=2",
-            "scale.d_ff=24",
-            "scale.context_length=16",
-            "optimizer.batch_tokens=64",
-            "optimizer.micro_batch_sequences=2",
-            "budget.tokens=1280",
-            "budget.milestones=4",
-            "data=files",
-            f"data.paths=[{corpus}]",
-            "data.vocab_size=300",
-            "data.validation_fraction=0.2",
-            "data.validation_tokens=300",
-            "trainer.log_every_n_steps=1",
-            "trainer.accelerator=cpu",
-            "compile=false",
-            "logger=none",
-            "callbacks=none",
-            "diagnostics=none",
-            f"paths.runs={runs}",
-            f"paths.prepared={prepared}",
-            *overrides,
-        )
+        return tiny_config(corpus, prepared, runs, *overrides)
 
     return make
+
+
+def tiny_config(corpus, prepared, runs, *overrides):
+    return compose_train(
+        "scale=nano",
+        "scale.num_blocks=3",
+        "scale.d_model=16",
+        "scale.num_heads=2",
+        "scale.d_ff=24",
+        "scale.context_length=16",
+        "optimizer.batch_tokens=64",
+        "optimizer.micro_batch_sequences=2",
+        "budget.tokens=1280",
+        "budget.milestones=4",
+        "data=files",
+        f"data.paths=[{corpus}]",
+        "data.vocab_size=300",
+        "data.validation_fraction=0.2",
+        "data.validation_tokens=300",
+        "trainer.log_every_n_steps=1",
+        "trainer.accelerator=cpu",
+        "compile=false",
+        "logger=none",
+        "callbacks=none",
+        "diagnostics=none",
+        f"paths.runs={runs}",
+        f"paths.prepared={prepared}",
+        *overrides,
+    )

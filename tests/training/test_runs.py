@@ -1,5 +1,6 @@
 """Whole runs of a tiny model: equal arms, exact resume, honest endings."""
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -80,14 +81,19 @@ def test_a_run_leaves_what_the_contract_names(tiny):
     assert rows[-1]["val/loss"] == summary["val_loss"]
     assert rows[0]["train/loss"] == pytest.approx(math.log(300), abs=0.05)
     kept = sorted(path.name for path in folder.checkpoints.iterdir())
-    assert kept == ["last.ckpt", *(f"tokens-{64 * step:014d}.ckpt" for step in (5, 10, 15, 20))]
+    milestones = [f"tokens-{64 * step:014d}.ckpt" for step in (5, 10, 15, 20)]
+    assert kept == ["last.ckpt", *(name + end for name in milestones for end in ("", ".sha256"))]
+    for name in milestones:
+        content = (folder.checkpoints / name).read_bytes()
+        line = (folder.checkpoints / f"{name}.sha256").read_text()
+        assert line == f"{hashlib.sha256(content).hexdigest()}  {name}\n"
 
 
 def test_every_checkpoint_loads_as_plain_weights(tiny):
     config = tiny()
     folder = train(config)
     plan = make_plan(config)
-    for path in folder.checkpoints.iterdir():
+    for path in folder.checkpoints.glob("*.ckpt"):
         module = LanguageModel(Transformer(plan.shape, plan.schedule), config, plan)
         module.load_state_dict(torch.load(path, weights_only=True)["state_dict"])
 

@@ -3,12 +3,15 @@
 from lft.analysis.comparison import comparison_table
 from lft.analysis.console import print_comparison, print_pairs, print_runs
 from lft.analysis.figures import ROUTING_COLOURS, differences_by_routing, loss_against, routing_colour
+from lft.analysis.items import Evaluation, evaluations, items_table
 from lft.analysis.notebook import execute, runs_location
 from lft.analysis.pairs import paired_differences, pairs_table
 from lft.analysis.pictures import save_pictures
 from lft.analysis.records import RunRecord, read_records
 from lft.analysis.request import answer, choose, number, parse_request
 from lft.analysis.tables import curves_table, runs_table
+from lft.analysis.task_console import print_evaluations, score_text
+from lft.analysis.task_tables import scores_table, task_differences
 from lft.analysis.visit_console import (
     figure_or_reason,
     print_routes,
@@ -35,15 +38,18 @@ from lft.analysis.visits import (
 __all__ = [
     "ROUTING_COLOURS",
     "STATISTIC_NAMES",
+    "Evaluation",
     "RunRecord",
     "answer",
     "choose",
     "comparison_table",
     "curves_table",
     "differences_by_routing",
+    "evaluations",
     "execute",
     "figure_or_reason",
     "gradient_changes",
+    "items_table",
     "loss_against",
     "loss_by_step",
     "losses_without",
@@ -53,6 +59,7 @@ __all__ = [
     "pairs_table",
     "parse_request",
     "print_comparison",
+    "print_evaluations",
     "print_pairs",
     "print_routes",
     "print_runs",
@@ -63,8 +70,11 @@ __all__ = [
     "runs_location",
     "runs_table",
     "save_pictures",
+    "score_text",
+    "scores_table",
     "share_across_scales",
     "skipped_steps",
+    "task_differences",
     "visit_cosines",
     "visit_heat_map",
     "visit_means",

@@ -68,7 +68,7 @@ def choose(key: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
-def number(request: Mapping[str, str], key: str, kind: type[int] | type[float]) -> Any:
+def number(request: Mapping[str, str], key: str, kind: type) -> Any:
     """The value of a key as a number.
 
     Raises:

@@ -10,6 +10,7 @@ from lft.config.conditions import MatchConfig, OptimizerConfig, SharingConfig
 from lft.config.diagnostics import DiagnosticsConfig
 from lft.data import DataConfig
 from lft.errors import RequestError
+from lft.runs import Claim
 
 
 @dataclass
@@ -91,6 +92,8 @@ class TrainConfig:
     sharing: SharingConfig = field(default_factory=SharingConfig)
     match: MatchConfig = MISSING
     diagnostics: DiagnosticsConfig = MISSING
+    claims: dict[str, Claim] = field(default_factory=dict)
+    """What the runs of a sweep are to decide, written down before they are looked at, by name."""
     seed: int = 0
     """Initial weights and batch order, each from a generator of its own."""
     precision: str = "auto"

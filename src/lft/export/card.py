@@ -4,6 +4,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
+from lft.analysis import score_text, scores_table
 from lft.export.deployment import DeploymentFigures, deployment_facts
 from lft.export.formats import Format
 from lft.inference import TrainedModel
@@ -61,7 +62,9 @@ def _results(trained: TrainedModel) -> dict[str, Any]:
             continue
         facts["Validation loss"] = f"{row['val/loss']:.4f} nats per token"
         facts["Validation bits per byte"] = f"{row['val/bits_per_byte']:.4f}"
-    return facts
+    scores = scores_table(trained.folder.path, every_checkpoint=True)
+    whole = scores[(scores["tokens"] == trained.tokens) & (scores["kind"] == "")]
+    return facts | {f"{row['task']} ({row['metric']})": score_text(row) for row in whole.to_dict("records")}
 
 
 def _table(facts: dict[str, Any]) -> str:

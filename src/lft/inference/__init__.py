@@ -3,6 +3,21 @@
 from lft.inference.decoding import decode
 from lft.inference.sampling import Sampler
 from lft.inference.text import continue_text
-from lft.inference.trained_model import TrainedModel, load_trained
+from lft.inference.trained_model import (
+    TrainedModel,
+    checkpoint_sha256,
+    choose_milestones,
+    load_trained,
+    milestones,
+)
 
-__all__ = ["Sampler", "TrainedModel", "continue_text", "decode", "load_trained"]
+__all__ = [
+    "Sampler",
+    "TrainedModel",
+    "checkpoint_sha256",
+    "choose_milestones",
+    "continue_text",
+    "decode",
+    "load_trained",
+    "milestones",
+]

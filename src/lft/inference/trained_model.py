@@ -12,7 +12,7 @@ from lft.data import load_tokenizer
 from lft.errors import RequestError
 from lft.model import Transformer
 from lft.routing import Schedule
-from lft.runs import RunFolder, find_runs
+from lft.runs import RunFolder, file_sha256, find_runs, recorded_checksum
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -59,6 +59,48 @@ def load_trained(location: str | Path, checkpoint: str = "last") -> TrainedModel
     return TrainedModel(folder, path, model.eval(), _read_tokenizer(folder, record))
 
 
+def milestones(folder: RunFolder) -> dict[int, Path]:
+    """The checkpoints of a run by their training tokens, in their order.
+
+    Raises:
+        RequestError: There is none yet.
+    """
+    kept = {_tokens_of(path): path for path in sorted(folder.checkpoints.glob("tokens-*.ckpt"))}
+    if not kept:
+        raise RequestError(f"{folder.path} has no checkpoint of a milestone yet; train it further")
+    return kept
+
+
+def choose_milestones(folder: RunFolder, checkpoints: str) -> list[int]:
+    """The training tokens of the checkpoints asked for.
+
+    Args:
+        folder: The run.
+        checkpoints: `last`, `all`, or training tokens, comma-separated.
+
+    Raises:
+        RequestError: The run has no such checkpoint.
+    """
+    if checkpoints == "all":
+        return list(milestones(folder))
+    return [_tokens_of(_find_checkpoint(folder, name)) for name in checkpoints.split(",")]
+
+
+def checkpoint_sha256(path: Path) -> str:
+    """The SHA-256 sum of a checkpoint.
+
+    Raises:
+        RequestError: It is not the sum that was written down when the checkpoint was saved.
+    """
+    found = file_sha256(path)
+    if recorded_checksum(path) not in (None, found):
+        raise RequestError(
+            f"{path} is not the file that was saved: its sha256 is not that of {path.name}.sha256; "
+            "restore it or use another checkpoint="
+        )
+    return found
+
+
 def _only_run(location: str | Path) -> RunFolder:
     folders = find_runs(location, key="run")
     if len(folders) > 1:
@@ -68,9 +110,7 @@ def _only_run(location: str | Path) -> RunFolder:
 
 
 def _find_checkpoint(folder: RunFolder, checkpoint: str) -> Path:
-    kept = {_tokens_of(path): path for path in sorted(folder.checkpoints.glob("tokens-*.ckpt"))}
-    if not kept:
-        raise RequestError(f"{folder.path} has no checkpoint of a milestone yet; train it further")
+    kept = milestones(folder)
     if checkpoint == "last":
         return kept[max(kept)]
     tokens = int(checkpoint) if checkpoint.isdecimal() else -1
@@ -93,6 +133,7 @@ def _schedule_at(record: dict[str, Any], tokens: int) -> Schedule:
 
 
 def _read_weights(path: Path) -> dict[str, torch.Tensor]:
+    checkpoint_sha256(path)
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
     # torch raises what its reader and zip happen to raise.

@@ -115,6 +115,12 @@ class Transformer(nn.Module):
         """Cosines and sines of the first positions."""
         return self.cosine[:time], self.sine[:time]
 
+    def cover(self, num_positions: int) -> None:
+        """Make positions beyond the context that the model was made for usable, so many in all."""
+        if num_positions > len(self.cosine):
+            table = rope_table(num_positions, self.shape.head_size, self.shape.rope_theta)
+            self.cosine, self.sine = (tensor.to(self.cosine) for tensor in table)
+
     def gains(self, step: Step) -> Float[Tensor, "2 width"] | None:
         """What a step scales the block's normed inputs by; None where steps have no gains of their own."""
         return self.visit_factors[step.name].view(2, -1) if self.shape.conditioning == "norm" else None

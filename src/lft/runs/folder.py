@@ -69,6 +69,11 @@ class RunFolder:
         return self.path / "tokenizer.json"
 
     @property
+    def evaluations(self) -> Path:
+        """Where the items of each task lie, by `lft.runs.items`."""
+        return self.path / "evals"
+
+    @property
     def pictures(self) -> Path:
         """Where figures of this run alone lie."""
         return self.path / "pictures"

@@ -8,7 +8,7 @@ from typing import Any
 # number of devices and loader workers, so a run may resume on another machine.
 RESULT_FREE_KEYS = frozenset(
     "trainer logger callbacks diagnostics paths peak_flops force retry data.loader_workers data.shard_tokens "
-    "match.max_epochs".split()
+    "match.max_epochs claims".split()
 )
 
 # The parts of a config that make an arm; its label names what is unusual in them.

@@ -9,6 +9,7 @@ from typing import Any
 import lightning
 from lightning.pytorch.callbacks import Callback
 
+from lft.runs import write_checksum
 from lft.training.language_model import LanguageModel
 from lft.training.validation import ValidationResult, ValidationSet
 
@@ -178,6 +179,8 @@ class Milestones(StepCallback):
         trainer.save_checkpoint(unfinished, weights_only=weights_only)
         if trainer.is_global_zero:
             unfinished.replace(self.folder / name)
+            if weights_only:
+                write_checksum(self.folder / name)
         self._saved = time.perf_counter()
 
 

@@ -5,10 +5,11 @@ from typing import Any, Protocol
 
 from lft.data.config import DataConfig, FilesConfig, FineWebEduConfig, SampleConfig
 from lft.data.sources.files import FileSource
-from lft.data.sources.hub import ConnectionLost, HubSource
+from lft.data.sources.formats import read_records
+from lft.data.sources.hub import Advice, ConnectionLost, HubSource, probe_dataset
 from lft.data.sources.sample import SampleSource
 
-__all__ = ["ConnectionLost", "Source", "open_source"]
+__all__ = ["Advice", "ConnectionLost", "Source", "open_source", "probe_dataset", "read_records"]
 
 
 class Source(Protocol):

@@ -7,6 +7,7 @@ import json
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,8 +39,14 @@ def read_documents(path: Path, text_field: str) -> Iterator[str]:
     Raises:
         RequestError: The file is broken, or a record has no text; the message names file and line.
     """
-    try:
+    with _broken_files_named(path):
         yield from READERS[_format(path)](path, text_field)
+
+
+@contextmanager
+def _broken_files_named(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise RequestError(
             f"{path} cannot be read to its end ({type(error).__name__}: {error}); mend or remove it"
@@ -55,6 +62,21 @@ def _read_text(path: Path, text_field: str) -> Iterator[str]:
 
 
 def _read_json_lines(path: Path, text_field: str) -> Iterator[str]:
+    for where, record in _records(path):
+        yield text_of(record, text_field, where)
+
+
+def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a .jsonl file, compressed or not, each with its place in words.
+
+    Raises:
+        RequestError: The file is broken; the message names file and line.
+    """
+    with _broken_files_named(path):
+        yield from _records(path)
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, line in _lines(path):
         where = f"{path} line {number}"
         if line.isspace():
@@ -65,7 +87,7 @@ def _read_json_lines(path: Path, text_field: str) -> Iterator[str]:
             raise RequestError(f"{where} is not JSON ({error}); mend or remove the line") from None
         if not isinstance(record, dict):
             raise RequestError(f"{where} is not a JSON object; mend or remove the line")
-        yield text_of(record, text_field, where)
+        yield where, record
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -1,6 +1,7 @@
 """Datasets of the Hugging Face Hub, streamed."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,29 @@ PROBE_SECONDS = 10.0
 
 class ConnectionLost(RequestError):
     """The Hub does not answer; what was prepared so far is still good."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change, in words, when a dataset cannot be had.
+
+    Attributes:
+        repository: What names it.
+        revision: What names its revision.
+        unreachable: What to do without the Hub.
+    """
+
+    repository: str
+    revision: str
+    unreachable: str
+
+
+ADVICE = Advice(
+    "data.repository",
+    "data.revision",
+    "connect and try again, or prepare on a connected machine and copy the prepared folder here, or use "
+    "data=sample, or data=files data.paths=[...]",
+)
 
 
 class HubSource:
@@ -46,7 +70,7 @@ class HubSource:
             RequestError: There is no such dataset, subset or split, or a record holds no text.
         """
         if not self.local:
-            self._probe()
+            probe_dataset(self.config.repository, self.config.revision, ADVICE)
         rows = iter(self._open(skip))
         for number in count(skip + 1):
             try:
@@ -63,30 +87,6 @@ class HubSource:
         return [
             [str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns] for path in files
         ]
-
-    def _probe(self) -> None:
-        # `datasets` retries for half a minute before it admits that there is no network.
-        from huggingface_hub import HfApi
-        from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
-
-        config = self.config
-        try:
-            HfApi().dataset_info(config.repository, revision=config.revision, timeout=PROBE_SECONDS)
-        except GatedRepoError as error:
-            raise RequestError(
-                f"the dataset {config.repository} is open only to accounts that asked for it; ask for access "
-                "on its page and log in with: hf auth login"
-            ) from error
-        except RepositoryNotFoundError as error:
-            raise RequestError(
-                f"there is no dataset {config.repository} on the Hub; check data.repository"
-            ) from error
-        except RevisionNotFoundError as error:
-            raise RequestError(
-                f"the dataset {config.repository} has no revision {config.revision}; check data.revision"
-            ) from error
-        except Exception as error:
-            raise self._unreachable(error) from error
 
     def _open(self, skip: int) -> Any:
         import datasets
@@ -108,14 +108,43 @@ class HubSource:
                 f"cannot read the dataset {self.config.repository} ({_brief(error)}); check data.repository, "
                 "data.subset and data.split"
             )
-        return self._unreachable(error)
+        return _unreachable(self.config.repository, error, ADVICE)
 
-    def _unreachable(self, error: Exception) -> ConnectionLost:
-        return ConnectionLost(
-            f"cannot reach the Hugging Face Hub for {self.config.repository} ({_brief(error)}); connect and "
-            "try again, or prepare on a connected machine and copy the prepared folder here, or use "
-            "data=sample, or data=files data.paths=[...]"
-        )
+
+def probe_dataset(repository: str, revision: str | None, advice: Advice) -> None:
+    """Make sure that a dataset of the Hub can be had, and soon know when it cannot.
+
+    Raises:
+        ConnectionLost: The Hub cannot be reached.
+        RequestError: There is no such dataset or revision, or it is not open to this account.
+    """
+    # `datasets` retries for half a minute before it admits that there is no network.
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+    try:
+        HfApi().dataset_info(repository, revision=revision, timeout=PROBE_SECONDS)
+    except GatedRepoError as error:
+        raise RequestError(
+            f"the dataset {repository} is open only to accounts that asked for it; ask for access "
+            "on its page and log in with: hf auth login"
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise RequestError(
+            f"there is no dataset {repository} on the Hub; check {advice.repository}"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise RequestError(
+            f"the dataset {repository} has no revision {revision}; check {advice.revision}"
+        ) from error
+    except Exception as error:
+        raise _unreachable(repository, error, advice) from error
+
+
+def _unreachable(repository: str, error: Exception, advice: Advice) -> ConnectionLost:
+    return ConnectionLost(
+        f"cannot reach the Hugging Face Hub for {repository} ({_brief(error)}); {advice.unreachable}"
+    )
 
 
 def _brief(error: Exception) -> str:

@@ -1,0 +1,102 @@
+"""Items of evaluations as data frames: one row an item that a run was asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lft.analysis.records import RunRecord, read_records
+from lft.errors import RequestError
+from lft.runs import read_evaluations
+
+IDENTITY = ["subtask", "item", "content", "category"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one checkpoint of a run answered to one task.
+
+    Attributes:
+        run: The run.
+        task: The task's name.
+        tokens: Training tokens of the checkpoint.
+        items: One row an item, columns of `evals/<task>.parquet`.
+        provenance: How it was asked.
+    """
+
+    run: RunRecord
+    task: str
+    tokens: int
+    items: pd.DataFrame
+    provenance: dict[str, Any]
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """What two evaluations must share to be compared item by item."""
+        identity = self.provenance["identity"]
+        return {key: value for key, value in identity.items() if key != "checkpoint_sha256"}
+
+
+def evaluations(
+    location: str | Path, tasks: Sequence[str] = (), every_checkpoint: bool = False
+) -> list[Evaluation]:
+    """The evaluations of runs, in the order of the runs and of `tasks`.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        tasks: Which tasks; all that were asked when empty.
+        every_checkpoint: Whether to take all checkpoints, not the last evaluated one of each task alone.
+
+    Raises:
+        RequestError: No run is there, or a file is damaged.
+    """
+    found = []
+    for record in read_records(location):
+        paths = {path.stem: path for path in sorted(record.folder.evaluations.glob("*.parquet"))}
+        for task in tasks or paths:
+            if task not in paths:
+                continue
+            read = read_evaluations(paths[task])
+            kept = sorted(read.provenance) if every_checkpoint else [max(read.provenance)]
+            table = read.items.to_pandas()
+            for tokens in kept:
+                items = table[table["checkpoint_tokens"] == tokens].reset_index(drop=True)
+                found.append(Evaluation(record, task, tokens, items, read.provenance[tokens]))
+    return found
+
+
+def items_table(
+    location: str | Path, tasks: Sequence[str] = (), every_checkpoint: bool = False
+) -> pd.DataFrame:
+    """All items as one table: identity of the run, `task`, and the columns of `evals/<task>.parquet`.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        tasks: Which tasks; all that were asked when empty.
+        every_checkpoint: Whether to take all checkpoints, not the last evaluated one of each task alone.
+
+    Raises:
+        RequestError: No run is there, or none was evaluated.
+    """
+    found = evaluations(location, tasks, every_checkpoint)
+    if not found:
+        raise RequestError(f"no run in {location} was evaluated; ask them with src/eval.py first")
+    return pd.concat([_with_run(evaluation) for evaluation in found], ignore_index=True)
+
+
+def _with_run(evaluation: Evaluation) -> pd.DataFrame:
+    run = evaluation.run
+    columns: dict[str, Any] = {
+        "run_id": run.folder.name,
+        "routing": run.routing,
+        "scale": run.scale,
+        "budget_tokens": run.budget_tokens,
+        "seed": run.seed,
+        "task": evaluation.task,
+    }
+    table = evaluation.items.copy()
+    for place, (name, value) in enumerate(columns.items()):
+        table.insert(place, name, value)
+    return table

@@ -1,0 +1,159 @@
+"""From a run folder to the items of its evaluations, written into it."""
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Protocol
+
+from lft.errors import RequestError, RunFailed
+from lft.evaluation.answers import Answers
+from lft.evaluation.base_bench import BaseBench
+from lft.evaluation.harness import HarnessTask
+from lft.evaluation.scorer import Scorer
+from lft.evaluation.settings import Settings
+from lft.evaluation.texts import BitsPerByte, LossByPosition
+from lft.inference import checkpoint_sha256, choose_milestones, load_trained, milestones
+from lft.runs import RunFolder, find_runs, provenance, read_evaluations, write_evaluation
+
+OWN_TASKS = {kind.name: kind for kind in (BaseBench, BitsPerByte, LossByPosition)}
+PACKAGES = ("torch", "lm_eval", "tokenizers", "datasets")
+
+
+class EvaluationTask(Protocol):
+    """Something that a model can be asked."""
+
+    @property
+    def name(self) -> str:
+        """What the task is called; its items lie in `evals/<name>.parquet`."""
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the result beside the model; quick, and complains of what is missing."""
+
+    def ask(self, scorer: Scorer) -> Answers:
+        """What a model answers."""
+
+
+def evaluate_runs(
+    location: str, tasks: Sequence[str], checkpoints: str, settings: Settings, force: bool = False
+) -> None:
+    """Ask runs tasks and write the answers into their folders; what is there already is left alone.
+
+    Args:
+        location: A run folder, a folder of them, or a glob.
+        tasks: Names of tasks: lm-eval's, `base_bench`, `bits_per_byte`, `loss_by_position`.
+        checkpoints: `last`, `all`, or training tokens, comma-separated.
+        settings: How to ask.
+        force: Whether an evaluation made with other settings is replaced.
+
+    Raises:
+        RequestError: A run, checkpoint, task or file is missing or damaged, or something was asked before
+            with other settings.
+        RunFailed: An item could not be scored after other tasks were written.
+    """
+    evaluator = Evaluator([_find_task(name, settings) for name in tasks], settings, force)
+    folders = find_runs(location, key="run")
+    # All that can be known to be wrong is said before the work begins.
+    pending = [
+        (folder, tokens, evaluator.pending(folder, tokens))
+        for folder in folders
+        for tokens in choose_milestones(folder, checkpoints)
+    ]
+    for folder, tokens, asked in pending:
+        evaluator.evaluate(folder, tokens, asked)
+
+
+def _find_task(name: str, settings: Settings) -> EvaluationTask:
+    return OWN_TASKS[name](settings) if name in OWN_TASKS else HarnessTask(name, settings)
+
+
+class Evaluator:
+    """Asks runs tasks, and leaves alone what has been asked before.
+
+    Args:
+        tasks: What to ask.
+        settings: How to ask.
+        force: Whether an evaluation made with other settings is replaced.
+
+    Raises:
+        RequestError: A task or its data is missing.
+    """
+
+    def __init__(self, tasks: Sequence[EvaluationTask], settings: Settings, force: bool = False) -> None:
+        self.tasks = {task.name: task for task in tasks}
+        self.settings = settings
+        self.force = force
+        self._asked = {task.name: task.identity() for task in tasks}
+        self._wrote = False
+
+    def pending(self, folder: RunFolder, tokens: int) -> dict[str, dict[str, Any]]:
+        """The identities of the evaluations that are not there yet, by their tasks.
+
+        Raises:
+            RequestError: One is there with other settings, and is not to be replaced.
+        """
+        checkpoint = milestones(folder)[tokens]
+        model = {
+            "checkpoint_sha256": checkpoint_sha256(checkpoint),
+            "tokenizer_sha256": folder.read("run.json")["data"]["tokenizer_sha256"],
+            "precision": self.settings.precision,
+        }
+        pending = {}
+        for name, asked in self._asked.items():
+            identity = {"task": name, **model, **asked}
+            path = task_file(folder, name)
+            made = read_evaluations(path).provenance.get(tokens)
+            if made is None or (made["identity"] != identity and self.force):
+                pending[name] = identity
+            elif made["identity"] != identity:
+                keys = [key for key in identity if identity[key] != made["identity"].get(key)]
+                raise RequestError(
+                    f"{path} has an evaluation after {tokens:,} tokens with another {', '.join(keys)}; "
+                    "ask as before, or set force=true to replace it"
+                )
+        return pending
+
+    def evaluate(self, folder: RunFolder, tokens: int, pending: dict[str, dict[str, Any]]) -> None:
+        """Ask a checkpoint what is pending and write each task's items as soon as they are there.
+
+        Raises:
+            RequestError: The checkpoint is damaged, or an item cannot be scored.
+        """
+        if not pending:
+            return
+        scorer = Scorer(load_trained(folder.path, str(tokens)), self.settings)
+        for name, identity in pending.items():
+            print(f"{folder.name} after {tokens:,} tokens: {name}", file=sys.stderr)
+            start = time.perf_counter()
+            answers = self._ask(name, scorer)
+            for warning in answers.warnings:
+                print(f"{name}: {warning}", file=sys.stderr)
+            record = {
+                "identity": identity,
+                **answers.facts,
+                "run": folder.name,
+                "checkpoint": scorer.trained.checkpoint.name,
+                "settings": asdict(self.settings),
+                "device": scorer.model.embedding.weight.device.type,
+                "seconds": time.perf_counter() - start,
+                "packages": {package: metadata.version(package) for package in PACKAGES},
+                "git": provenance()["git"],
+                "warnings": answers.warnings,
+            }
+            write_evaluation(task_file(folder, name), tokens, answers.items, record)
+            self._wrote = True
+
+    def _ask(self, name: str, scorer: Scorer) -> Answers:
+        try:
+            return self.tasks[name].ask(scorer)
+        except RequestError as error:
+            if self._wrote:
+                raise RunFailed(f"{error} (what was evaluated before is kept)") from error
+            raise
+
+
+def task_file(folder: RunFolder, task: str) -> Path:
+    """Where the items of a task lie."""
+    return folder.evaluations / f"{task}.parquet"

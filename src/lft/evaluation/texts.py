@@ -1,0 +1,159 @@
+"""Bits per byte of texts, document by document, and loss by position, beyond the training context too."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
+
+from lft.data import FilesConfig, open_source, token_bytes
+from lft.errors import RequestError
+from lft.evaluation.answers import Answers, Row, content_hash
+from lft.evaluation.scorer import Scorer
+from lft.evaluation.scoring import Pair
+from lft.evaluation.settings import Settings
+
+# Ranges of positions that a training context is told apart into.
+RANGES = 8
+
+
+@dataclass(frozen=True)
+class BitsPerByte:
+    """The whole of each document, from its end-of-text token on.
+
+    Every token is predicted once. A window has the training context's length; sliding windows overlap by
+    half, so that all but a document's first tokens see at least half a context before them; disjoint ones
+    start anew from the last token of the window before. A document's last window is filled up from before
+    (the rule of lm-eval's `loglikelihood_rolling`).
+
+    Attributes:
+        settings: `text` names the files, `window` the rule.
+    """
+
+    settings: Settings
+    name: str = "bits_per_byte"
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the result beside the model.
+
+        Raises:
+            RequestError: No text is named, or it is not there.
+        """
+        settings = self.settings
+        return {"data": text_files(settings), "window": settings.window, "limit": settings.limit}
+
+    def ask(self, scorer: Scorer) -> Answers:
+        """The log-probability of each document."""
+        context = scorer.context_length
+        overlap = context // 2 + 1 if self.settings.window == "sliding" else 1
+        windows: list[Pair] = []
+        items = []
+        documents = read_documents(self.settings)
+        for number, (text, tokens) in enumerate(zip(documents, scorer.encode(documents), strict=True)):
+            cuts = get_rolling_token_windows(tokens, scorer.end_of_text, context, overlap)
+            pieces = [Pair(*make_disjoint_window(cut)) for cut in cuts]
+            windows += pieces
+            items.append(
+                {**_row(self.name, number, text, len(text.encode()), len(tokens)), "pieces": len(pieces)}
+            )
+        totals = iter([result.total for result in scorer.score(windows, "scoring documents")])
+        for item in items:
+            item["log_probabilities"] = [sum(next(totals) for _ in range(item.pop("pieces")))]
+        return Answers(items, {"context_tokens": context, "context_overlap": overlap - 1})
+
+
+@dataclass(frozen=True)
+class LossByPosition:
+    """The loss at each range of positions, up to `long_context` times the training context.
+
+    Documents are cut into stretches of that many tokens; what is left over at a document's end is not
+    used, so that every range is measured on the same stretches.
+
+    Attributes:
+        settings: `text` names the files, `long_context` the length.
+    """
+
+    settings: Settings
+    name: str = "loss_by_position"
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the result beside the model.
+
+        Raises:
+            RequestError: No text is named, or it is not there.
+        """
+        settings = self.settings
+        return {"data": text_files(settings), "long_context": settings.long_context, "limit": settings.limit}
+
+    def ask(self, scorer: Scorer) -> Answers:
+        """The log-probability of each range in each stretch.
+
+        Raises:
+            RequestError: No document is long enough.
+        """
+        length = int(self.settings.long_context * scorer.context_length)
+        scorer.model.cover(length)
+        stretches: list[tuple[str, Pair]] = []
+        documents = read_documents(self.settings)
+        for text, tokens in zip(documents, scorer.encode(documents), strict=True):
+            before = [scorer.end_of_text, *tokens]
+            for start in range(0, len(tokens) - length + 1, length):
+                stretches.append((text, Pair([before[start]], tokens[start : start + length])))
+        if not stretches:
+            raise RequestError(
+                f"no document has {length} tokens, {self.settings.long_context:g} times the training "
+                "context; name longer texts, or lower eval.long_context"
+            )
+        scores = scorer.score([pair for _, pair in stretches], "scoring positions")
+        counts = token_bytes(scorer.trained.tokenizer)
+        width = max(1, scorer.context_length // RANGES)
+        items = []
+        for number, ((text, pair), result) in enumerate(zip(stretches, scores, strict=True)):
+            for first in range(0, length, width):
+                asked = slice(first, first + width)
+                tokens = list(pair.continuation[asked])
+                row = _row(self.name, number, text, int(counts[tokens].sum()), len(tokens))
+                row["category"] = f"{first + 1}-{first + len(tokens)}"
+                items.append({**row, "log_probabilities": [sum(result.log_probabilities[asked])]})
+        return Answers(items, {"context_tokens": scorer.context_length, "stretch_tokens": length})
+
+
+def text_files(settings: Settings) -> dict[str, Any]:
+    """Name and sha256 of each file.
+
+    Raises:
+        RequestError: No text is named, or it is not there.
+    """
+    return open_source(_source(settings)).description()
+
+
+def read_documents(settings: Settings) -> list[str]:
+    """The documents of the files that hold any text, as training would read them.
+
+    Raises:
+        RequestError: A file is broken.
+    """
+    documents = [text for text in open_source(_source(settings)).documents() if text]
+    return documents[: settings.limit or None]
+
+
+def _source(settings: Settings) -> FilesConfig:
+    if not settings.text:
+        raise RequestError(
+            "name the texts to score as eval.text=... (files, folders or globs, comma-separated)"
+        )
+    return FilesConfig(name="text", validation_fraction=0.5, paths=settings.text.split(","))
+
+
+def _row(name: str, number: int, text: str, num_bytes: int, num_tokens: int) -> Row:
+    content = content_hash(text)
+    return {
+        "subtask": name,
+        "item": number,
+        "content": content,
+        "cluster": content,
+        "tokens": [num_tokens],
+        "bytes": [num_bytes],
+        "characters": [len(text)],
+        "weight": 1.0,
+        "truncated_tokens": 0,
+    }

@@ -1,0 +1,40 @@
+"""Claims that are written down before their runs are looked at."""
+
+import math
+from dataclasses import dataclass
+
+from lft.errors import RequestError
+
+
+@dataclass(kw_only=True)
+class Claim:
+    """That an arm beats a baseline, when everything else is equal, by an effect worth having.
+
+    Raises:
+        RequestError: A number is out of its range, or the arm is compared with itself.
+    """
+
+    statement: str
+    """The claim in words."""
+    arm: str
+    """The arm, as tables of runs name it, such as `lft` or `lft revisits=2`."""
+    baseline: str = "standard"
+    """The arm that it is compared with."""
+    metric: str = "val_loss"
+    """What is compared: a number of `summary.json`."""
+    better: str = "lower"
+    """Which way is better: lower or higher."""
+    smallest_effect: float
+    """The smallest difference that anyone would care about, in the metric's unit."""
+    seeds: int
+    """Pairs that decide; before there are as many, nothing is decided."""
+
+    def __post_init__(self) -> None:
+        if self.better not in ("lower", "higher"):
+            raise RequestError(f"a claim is better=lower or better=higher, not {self.better}")
+        if not (math.isfinite(self.smallest_effect) and self.smallest_effect > 0):
+            raise RequestError(f"smallest_effect={self.smallest_effect} of a claim must be above 0")
+        if self.seeds < 2:
+            raise RequestError(f"seeds={self.seeds} of a claim must be 2 or more; one seed has no interval")
+        if self.arm == self.baseline:
+            raise RequestError(f"a claim compares {self.arm} with itself; name another arm or baseline")

@@ -1,0 +1,295 @@
+"""Tasks of lm-eval: equal to lm-eval's own definitions and to its own class for models of transformers."""
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+from evaluation.items import ITEMS, write_items
+from lm_eval.api.instance import Instance
+from lm_eval.evaluator import evaluate
+from lm_eval.tasks import TaskManager
+
+import lft.evaluation.harness as harness
+from lft.data import END_OF_TEXT
+from lft.errors import RequestError
+from lft.evaluation import Settings
+from lft.evaluation.harness import HarnessTask
+from lft.evaluation.harness_model import HarnessModel
+from lft.evaluation.local_files import DEFINITIONS, LOCAL_FILES, file_definitions
+from lft.evaluation.scorer import Scorer
+from lft.export.formats import FORMATS
+from lft.export.hugging_face import write_tokenizer
+from lft.inference import load_trained
+from lft.runs import find_runs
+
+
+def prompts(task, settings):
+    """What the model is asked, and what it is asked to choose among."""
+    with file_definitions(task, Path(settings.folder), settings.limit) as folder:
+        loaded = TaskManager(include_path=folder, include_defaults=False).load([task])
+    requests = {}
+    for name, definition in loaded["tasks"].items():
+        definition.set_config("num_fewshot", 0)
+        definition.build_all_requests()
+        requests[name] = [instance.args for instance in definition.instances]
+    return requests
+
+
+def test_prompts_and_choices_are_those_of_lm_eval(settings):
+    assert prompts("piqa", settings)["piqa"][:2] == [
+        ("Question: open a jar\nAnswer:", " turn the lid"),
+        ("Question: open a jar\nAnswer:", " sing to it"),
+    ]
+    assert prompts("arc_easy", settings)["arc_easy"][3] == ("Question: What flies?\nAnswer:", " a cow")
+    assert prompts("hellaswag", settings)["hellaswag"][1] == (
+        "Carpentry: A man holds a hammer. He",
+        " eats it. now.",
+    )
+    assert prompts("winogrande", settings)["winogrande"][:2] == [
+        ("Ann helped Eve so Ann", " was glad."),
+        ("Ann helped Eve so Eve", " was glad."),
+    ]
+    assert prompts("lambada_openai", settings)["lambada_openai"] == [
+        ("the fox saw a dog and ran from the", " dog")
+    ]
+    assert prompts("blimp", settings)["blimp_npi_present_1"][:2] == [
+        ("", " Birds sing."),
+        ("", " Birds sings."),
+    ]
+    assert prompts("sciq", settings)["sciq"][3] == (
+        "Ice is frozen.\nQuestion: What is ice?\nAnswer:",
+        " water",
+    )
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """Hub datasets of the same items, in the Hub's schema."""
+    asked = []
+
+    def load_dataset(path, name=None, **options):
+        asked.append(path)
+        task = {"baber/piqa": "piqa", "allenai/ai2_arc": "arc_easy", "Rowan/hellaswag": "hellaswag"}[path]
+        local = LOCAL_FILES[task]
+        rows = [local.hub_row(row) for row in ITEMS[local.name]]
+        unused = {"train": datasets.Dataset.from_list(rows), "validation": datasets.Dataset.from_list(rows)}
+        return datasets.DatasetDict({**unused, local.split: datasets.Dataset.from_list(rows)})
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    monkeypatch.setattr(harness, "probe_dataset", lambda *_: None)
+    return asked
+
+
+@pytest.fixture(autouse=True)
+def few_definitions(monkeypatch):
+    """The definitions of the tasks at hand; reading all 14,000 takes seconds."""
+    monkeypatch.setattr(harness, "all_definitions", read_few_definitions)
+
+
+@cache
+def read_few_definitions():
+    folders = [DEFINITIONS / name for name in ("piqa", "arc", "hellaswag")]
+    return TaskManager(include_path=folders, include_defaults=False)
+
+
+@pytest.mark.parametrize("task", ["piqa", "arc_easy", "hellaswag"])
+def test_files_and_hub_give_the_same_answers(scorer, settings, hub, task):
+    from_files = HarnessTask(task, settings).ask(scorer)
+    online = replace(settings, source="hub")
+    from_hub = HarnessTask(task, online).ask(Scorer(scorer.trained, online))
+    assert hub
+    same = ("subtask", "item", "labels", "prediction", "right", "log_probabilities", "metrics", "tokens")
+    for ours, theirs in zip(from_files.items, from_hub.items, strict=True):
+        assert {name: ours[name] for name in same} == {name: theirs[name] for name in same}
+    assert from_files.facts["version"] == from_hub.facts["version"] == {task: 1.0}
+
+
+@pytest.fixture(scope="module")
+def peers(trained_runs, tmp_path_factory):
+    """Each run with lm-eval's own model class over the folder exported from it."""
+    from lm_eval.models.huggingface import HFLM
+
+    found = {}
+    for folder in find_runs(trained_runs):
+        trained = load_trained(folder.path)
+        exported = tmp_path_factory.mktemp("exported") / folder.name
+        exported.mkdir()
+        FORMATS["llama"].write(trained, exported)
+        write_tokenizer(trained, exported)
+        peer = HFLM(
+            pretrained=str(exported), device="cpu", dtype="float32", batch_size=4, softmax_dtype="float64"
+        )
+        found[folder.name.split("-")[0]] = (trained, peer)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", ["standard", "lft"])
+@pytest.mark.parametrize("task", list(LOCAL_FILES))
+def test_every_task_scores_as_with_hflm(peers, settings, arm, task):
+    trained, peer = peers[arm]
+    ours = HarnessTask(task, settings).ask(Scorer(trained, settings))
+    with file_definitions(task, Path(settings.folder), 0) as folder:
+        loaded = TaskManager(include_path=folder, include_defaults=False).load([task])
+    for definition in loaded["tasks"].values():
+        definition.set_config("num_fewshot", 0)
+        definition.set_fewshot_seed(1234)
+    theirs = evaluate(peer, loaded, bootstrap_iters=0)
+    samples = {
+        (name, sample["doc_id"]): sample for name, logged in theirs["samples"].items() for sample in logged
+    }
+    assert len(samples) == len(ours.items)
+    for item in ours.items:
+        sample = samples[item["subtask"], item["item"]]
+        expected = [answer[0] for answer in sample["filtered_resps"]]
+        assert item["log_probabilities"] == pytest.approx(expected, abs=1e-4)
+        assert item["metrics"] == pytest.approx({name: sample[name] for name in sample["metrics"]}, abs=1e-4)
+    for name, result in theirs["results"].items():
+        for metric, value in result.items():
+            if metric.endswith(",none") and "stderr" not in metric:
+                assert ours.facts["results"][name][metric] == pytest.approx(value, rel=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", ["standard", "lft"])
+def test_texts_and_continuations_are_those_of_hflm(peers, settings, arm):
+    trained, peer = peers[arm]
+    model = HarnessModel(Scorer(trained, settings))
+    texts = ["the quick fox " * 60, "jumps over", "potions mix in a tower " * 9]
+    rolling = [Instance("loglikelihood_rolling", {}, (text,), 0) for text in texts]
+    assert model.loglikelihood_rolling(rolling) == pytest.approx(
+        peer.loglikelihood_rolling(rolling), abs=1e-3
+    )
+    options = {"until": ["z", "\n\n"], "max_gen_toks": 24, "do_sample": False}
+    asked = [Instance("generate_until", {}, (text, options), 0) for text in [*texts, "x"]]
+    assert model.generate_until(asked) == [text.split(END_OF_TEXT)[0] for text in peer.generate_until(asked)]
+    assert model.truncated[texts[0],] > 0
+
+
+def test_a_prompt_longer_than_the_context_is_cut_or_refused(scorer, settings, tmp_path):
+    long = {"goal": "walk " * 100, "sol1": "walk", "sol2": "walk on", "label": 0}
+    folder = write_items(tmp_path / "long", piqa=[long, ITEMS["piqa_validation.jsonl"][0]])
+    settings = replace(settings, folder=str(folder))
+    answers = HarnessTask("piqa", settings).ask(scorer)
+    assert [bool(item["truncated_tokens"]) for item in answers.items] == [True, False]
+    assert answers.warnings == ["1 of 2 items with a context cut from the left to fit"]
+    refusing = replace(settings, too_long="refuse")
+    with pytest.raises(
+        RequestError, match=r"piqa item 0 has .* tokens, .* more than fit the context; set eval.too"
+    ):
+        HarnessTask("piqa", refusing).ask(Scorer(scorer.trained, refusing))
+
+
+@pytest.mark.parametrize(
+    ("item", "complaint"),
+    [
+        (
+            {"goal": "g", "sol1": "a", "sol2": "word " * 100, "label": 0},
+            "piqa item 1 asks for .* tokens, more",
+        ),
+        (
+            {"goal": "g", "sol1": "a", "sol2": "b", "label": 2},
+            "piqa item 1 names 2 as right, which is none of its 2",
+        ),
+        ({"goal": "g", "sol1": "a", "label": 0}, "piqa_validation.jsonl line 2 has no field 'sol2'"),
+    ],
+)
+def test_items_that_cannot_be_scored_are_named(scorer, settings, tmp_path, item, complaint):
+    rows = [ITEMS["piqa_validation.jsonl"][0], item]
+    settings = replace(settings, folder=str(write_items(tmp_path / "bad", piqa=rows)))
+    with pytest.raises(RequestError, match=complaint):
+        HarnessTask("piqa", settings).ask(scorer)
+
+
+def test_items_that_the_definition_cannot_read_are_named(scorer, settings, tmp_path):
+    item = {**ITEMS["hellaswag_validation.jsonl"][0], "label": "first"}
+    settings = replace(settings, folder=str(write_items(tmp_path / "bad", hellaswag=[item])))
+    with pytest.raises(
+        RequestError, match=r"cannot load task 'hellaswag' .*hellaswag_validation.jsonl has items"
+    ):
+        HarnessTask("hellaswag", settings).ask(scorer)
+
+
+def test_an_empty_choice_is_refused(scorer):
+    request = Instance("loglikelihood", {}, ("a context", ""), 1, ("piqa", 7, 1))
+    with pytest.raises(RequestError, match="piqa item 7 has an empty choice; mend or remove the item"):
+        HarnessModel(scorer).loglikelihood([request])
+    within = Instance("loglikelihood", {}, ("", "\n"), 0, ("piqa", 8, 1))
+    assert np.isfinite(HarnessModel(scorer).loglikelihood([within])[0][0])
+
+
+def test_a_wrong_choice_that_reads_like_the_right_one_is_counted(scorer, settings, tmp_path):
+    item = {"goal": "g", "sol1": "same", "sol2": "same", "label": 1}
+    settings = replace(settings, folder=str(write_items(tmp_path / "twins", piqa=[item])))
+    answers = HarnessTask("piqa", settings).ask(scorer)
+    assert answers.warnings == ["1 of 1 items where a wrong choice reads like the right one"]
+
+
+def test_items_about_one_passage_share_a_cluster_and_subtasks_are_categories(scorer, settings):
+    clusters = [item["cluster"] for item in HarnessTask("hellaswag", settings).ask(scorer).items]
+    assert clusters[0] == clusters[1] != clusters[2]
+    categories = {item["category"] for item in HarnessTask("blimp", settings).ask(scorer).items}
+    assert categories == {"blimp_adjunct_island", "blimp_npi_present_1"}
+
+
+def test_only_so_many_items_of_each_task_when_limited(scorer, settings):
+    limited = replace(settings, limit=1)
+    answers = HarnessTask("blimp", limited).ask(Scorer(scorer.trained, limited))
+    assert [item["item"] for item in answers.items] == [0, 0]
+
+
+def test_names_that_do_not_exist_suggest_others(settings):
+    with pytest.raises(RequestError, match="there is no task 'hellaswagg'; did you mean hellaswag"):
+        HarnessTask("hellaswagg", replace(settings, source="hub")).identity()
+    with pytest.raises(RequestError, match="there are no files for task 'mmlu'; choose among piqa, arc_easy"):
+        HarnessTask("mmlu", settings).identity()
+    Path(settings.folder, "piqa_validation.jsonl").unlink()
+    with pytest.raises(
+        RequestError, match=r"has no piqa_validation.jsonl or .*\.gz; fetch it with make eval"
+    ):
+        HarnessTask("piqa", settings).identity()
+
+
+def test_the_same_lines_are_the_same_data_compressed_or_not(settings, tmp_path):
+    import gzip
+
+    plain = Path(settings.folder) / "piqa_validation.jsonl"
+    identity = HarnessTask("piqa", settings).identity()
+    (plain.parent / "piqa_validation.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    assert HarnessTask("piqa", settings).identity() == identity
+
+
+def test_an_unreachable_hub_ends_in_one_line(scorer, settings, monkeypatch):
+    def refuse(*_, **__):
+        raise ConnectionError("no route to host")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", refuse)
+    online = replace(settings, source="hub")
+    with pytest.raises(
+        RequestError, match=r"cannot reach the Hugging Face Hub for baber/piqa .*eval.source=files"
+    ):
+        HarnessTask("piqa", online).ask(scorer)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(datasets, "load_dataset", refuse)
+    with pytest.raises(RequestError, match=r"cannot load task 'piqa' .ConnectionError: no route to host."):
+        HarnessTask("piqa", online).ask(scorer)
+
+
+def test_settings_are_checked():
+    for wrong, complaint in (
+        ({"source": "web"}, "eval.source=web is not one of hub, files"),
+        ({"batch_tokens": 0}, "eval.batch_tokens=0 must be 1 or more"),
+        ({"long_context": float("nan")}, "eval.long_context=nan must be 1 or more"),
+    ):
+        with pytest.raises(RequestError, match=complaint):
+            Settings(**wrong)
+
+
+def test_facts_are_plain_json(scorer, settings):
+    answers = HarnessTask("lambada_openai", settings).ask(scorer)
+    assert json.loads(json.dumps(answers.facts)) == answers.facts
