@@ -29,7 +29,7 @@ def test_feedback_starts_after_its_share_of_the_steps(tiny):
 def test_factors_of_visits_that_have_not_started_wait_unchanged(tiny):
     config = tiny("routing=lft", "sharing.feedback_after=0.5", "sharing.visit_conditioning=scale")
     folder = train(config)
-    kept = {int(path.stem.split("-")[1]): path for path in folder.checkpoints.glob("tokens-*")}
+    kept = {int(path.stem.split("-")[1]): path for path in folder.checkpoints.glob("tokens-*.ckpt")}
     factors = [
         torch.load(kept[tokens], weights_only=True)["state_dict"]["model.visit_factors.b01_v2"]
         for tokens in (640, 1280)
