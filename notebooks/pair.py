@@ -92,7 +92,7 @@ print_pairs(paired_differences(RUNS))
 
 # %%
 pairs_table(RUNS)[
-    ["routing", "scale", "budget_tokens", "seed", "val_loss", "baseline_val_loss", "difference", "problem"]
+    ["routing", "scale", "budget_tokens", "seed", "value", "baseline_value", "difference", "problem"]
 ]
 
 # %% [markdown]

@@ -2,16 +2,19 @@
 
 from lft.analysis.comparison import comparison_table
 from lft.analysis.console import print_comparison, print_pairs, print_runs
+from lft.analysis.crossings import crossings_table
 from lft.analysis.figures import ROUTING_COLOURS, differences_by_routing, loss_against, routing_colour
 from lft.analysis.items import Evaluation, evaluations, items_table
 from lft.analysis.notebook import execute, runs_location
 from lft.analysis.pairs import paired_differences, pairs_table
 from lft.analysis.pictures import save_pictures
 from lft.analysis.records import RunRecord, read_records
+from lft.analysis.recurrence import fit_recurrence, observations_of
 from lft.analysis.request import answer, choose, number, parse_request
 from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.task_console import print_evaluations, score_text
 from lft.analysis.task_tables import scores_table, task_differences
+from lft.analysis.verdicts import claims_of, noise_floor, verdicts_table
 from lft.analysis.visit_console import (
     figure_or_reason,
     print_routes,
@@ -42,18 +45,23 @@ __all__ = [
     "RunRecord",
     "answer",
     "choose",
+    "claims_of",
     "comparison_table",
+    "crossings_table",
     "curves_table",
     "differences_by_routing",
     "evaluations",
     "execute",
     "figure_or_reason",
+    "fit_recurrence",
     "gradient_changes",
     "items_table",
     "loss_against",
     "loss_by_step",
     "losses_without",
+    "noise_floor",
     "number",
+    "observations_of",
     "other_routes",
     "paired_differences",
     "pairs_table",
@@ -75,6 +83,7 @@ __all__ = [
     "share_across_scales",
     "skipped_steps",
     "task_differences",
+    "verdicts_table",
     "visit_cosines",
     "visit_heat_map",
     "visit_means",

@@ -21,8 +21,8 @@ PAIR_COLUMNS = [
     "seed",
     "run_id",
     "baseline_run_id",
-    "val_loss",
-    "baseline_val_loss",
+    "value",
+    "baseline_value",
     "difference",
     "problem",
 ]
@@ -75,12 +75,13 @@ def summarize_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=DIFFERENCE_COLUMNS)
 
 
-def pairs_table(location: str | Path, baseline: str = "standard") -> pd.DataFrame:
+def pairs_table(location: str | Path, baseline: str = "standard", metric: str = "val_loss") -> pd.DataFrame:
     """One row a run of the other routings, with its partner, the difference, or the `problem` in the way.
 
     Args:
         location: A folder of run folders, a glob, or a run folder.
         baseline: The routing to subtract, as `runs_table` names it.
+        metric: A number of `summary.json`; its values are `value` and `baseline_value`.
 
     Raises:
         RequestError: No run, or no run of the baseline, is there.
@@ -97,11 +98,11 @@ def pairs_table(location: str | Path, baseline: str = "standard") -> pd.DataFram
     rows = []
     for record, setting in zip(records, settings, strict=True):
         if record.routing != baseline:
-            rows.append({"settings": setting, **_pair_row(record, baselines)})
+            rows.append({"settings": setting, **_pair_row(record, baselines, metric)})
     return pd.DataFrame(rows, columns=PAIR_COLUMNS)
 
 
-def _pair_row(arm: RunRecord, baselines: list[RunRecord]) -> dict[str, Any]:
+def _pair_row(arm: RunRecord, baselines: list[RunRecord], metric: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "routing": arm.routing,
         "baseline": baselines[0].routing,
@@ -109,7 +110,7 @@ def _pair_row(arm: RunRecord, baselines: list[RunRecord]) -> dict[str, Any]:
         "budget_tokens": arm.budget_tokens,
         "seed": arm.seed,
         "run_id": arm.folder.name,
-        "val_loss": float(arm.summary.get("val_loss", math.nan)),
+        "value": _number(arm, metric),
         "difference": math.nan,
         "problem": "",
     }
@@ -128,12 +129,14 @@ def _pair_row(arm: RunRecord, baselines: list[RunRecord]) -> dict[str, Any]:
         return {**row, "problem": f"differs from {row['baseline']} in {values}"}
     if not partner.is_done:
         return {**row, "problem": f"{row['baseline']} unfinished ({partner.folder.state})"}
-    baseline_loss = float(partner.summary["val_loss"])
+    baseline_value = _number(partner, metric)
+    if not math.isfinite(row["value"] - baseline_value):
+        return {**row, "problem": f"{metric} is not a number, or not recorded"}
     return {
         **row,
         "baseline_run_id": partner.folder.name,
-        "baseline_val_loss": baseline_loss,
-        "difference": row["val_loss"] - baseline_loss,
+        "baseline_value": baseline_value,
+        "difference": row["value"] - baseline_value,
     }
 
 
@@ -154,6 +157,11 @@ def _summarize(group: pd.DataFrame) -> dict[str, Any]:
         "high": high,
         "note": "; ".join(notes),
     }
+
+
+def _number(record: RunRecord, metric: str) -> float:
+    value = record.summary.get(metric)
+    return float(value) if isinstance(value, int | float) else math.nan
 
 
 def _address(record: RunRecord) -> tuple[str, int, int]:

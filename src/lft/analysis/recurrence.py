@@ -1,0 +1,175 @@
+"""The recurrence exponent phi: what a further visit of a block is worth in parameters."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lft.analysis.records import RunRecord, read_records
+
+# Between a visit that takes away and one that adds more than a block of its own.
+PHI_RANGE = (-0.5, 1.5)
+# Where searches start; the exponents of the power laws stay between the ends.
+PHI_STARTS, EXPONENT_STARTS = np.linspace(*PHI_RANGE, 41), np.geomspace(0.02, 2.0, 7)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One finished run.
+
+    Attributes:
+        visits: Visits of each block.
+        block_parameters: Parameters of one block.
+        tokens: Training tokens.
+        loss: Final validation loss.
+    """
+
+    visits: tuple[int, ...]
+    block_parameters: float
+    tokens: float
+    loss: float
+
+    def effective_parameters(self, phi: float) -> float:
+        """N_eff = sum over blocks of visits^phi x block parameters (arXiv 2604.21106)."""
+        return self.block_parameters * sum(count**phi for count in self.visits)
+
+
+@dataclass(frozen=True)
+class RecurrenceFit:
+    """phi with its profile interval.
+
+    Attributes:
+        phi: The exponent; NaN where the data cannot say.
+        low: Lower end of the 95 % interval.
+        high: Upper end.
+        residual: Standard deviation of the losses around the fit.
+        observations: Runs behind it.
+        note: Why phi is not identified.
+    """
+
+    phi: float
+    low: float
+    high: float
+    residual: float
+    observations: int
+    note: str = ""
+
+
+def fit_recurrence(observations: Sequence[Observation]) -> RecurrenceFit:
+    """Fit L = E + A N_eff^-alpha + B D^-beta, the last term where budgets differ, and profile phi.
+
+    The interval holds every phi whose best fit is no worse than an F test at 5 % allows. phi is not
+    identified where its interval reaches an end of the range looked at, [-0.5, 1.5], or where there are
+    too few different models.
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import fdtri
+
+    nothing = (math.nan,) * 3
+    count = len(observations)
+    kinds = len({(item.visits, item.block_parameters, item.tokens) for item in observations})
+    budgets = len({item.tokens for item in observations})
+    # phi, E, A, alpha, and for the data term B and beta.
+    parameters = 4 + (2 if budgets > 2 else 1 if budgets == 2 else 0)
+    if kinds < parameters or count <= parameters:
+        needed = max(parameters, parameters + 1 - count + kinds)
+        reason = f"not identified: {kinds} different models in {count} runs; {needed} are needed"
+        return RecurrenceFit(*nothing, math.nan, count, reason)
+    if len({tuple(sorted(item.visits)) for item in observations if max(item.visits) > 1}) == 0:
+        return RecurrenceFit(*nothing, math.nan, count, "not identified: no model visits a block twice")
+    profile = Profile(observations, budgets)
+    errors = np.array([profile(phi) for phi in PHI_STARTS])
+    place = int(errors.argmin())
+    around = PHI_STARTS[max(0, place - 1)], PHI_STARTS[min(len(PHI_STARTS) - 1, place + 1)]
+    best = minimize_scalar(profile, bounds=around, method="bounded", options={"xatol": 1e-5})
+    freedom = count - parameters
+    allowed = best.fun * (1 + fdtri(1, freedom, 0.95) / freedom)
+    low = _end(profile, allowed, best.x, PHI_STARTS[best.x > PHI_STARTS][::-1])
+    high = _end(profile, allowed, best.x, PHI_STARTS[best.x < PHI_STARTS])
+    residual = math.sqrt(best.fun / freedom)
+    if low is None or high is None:
+        least, most = PHI_RANGE[0] if low is None else low, PHI_RANGE[1] if high is None else high
+        reason = f"not identified: from {least:.2f} to {most:.2f} all fit about as well"
+        return RecurrenceFit(math.nan, least, most, residual, count, reason)
+    return RecurrenceFit(float(best.x), low, high, residual, count)
+
+
+def _end(profile: "Profile", allowed: float, best: float, outward: np.ndarray) -> float | None:
+    """Where the profile first rises above what is allowed; None where it does not within the range."""
+    from scipy.optimize import brentq
+
+    inside = best
+    for phi in outward:
+        if profile(phi) > allowed:
+            return float(brentq(lambda value: profile(value) - allowed, inside, phi, xtol=1e-4))
+        inside = phi
+    return None
+
+
+class Profile:
+    """The smallest sum of squared residuals with a given phi.
+
+    Linear in all but the exponents of the power laws, over which it searches.
+
+    Args:
+        observations: The runs.
+        budgets: How many budgets differ.
+    """
+
+    def __init__(self, observations: Sequence[Observation], budgets: int) -> None:
+        self.observations = observations
+        self.losses = np.array([item.loss for item in observations])
+        self.tokens = np.array([item.tokens for item in observations])
+        self.budgets = budgets
+
+    def __call__(self, phi: float) -> float:
+        """The sum at this phi."""
+        from scipy.optimize import minimize
+
+        sizes = np.array([item.effective_parameters(phi) for item in self.observations])
+
+        def error(logarithms: np.ndarray) -> float:
+            exponents = np.exp(np.clip(logarithms, *np.log(EXPONENT_STARTS[[0, -1]])))
+            columns = [(sizes / sizes.mean()) ** -exponents[0]]
+            if self.budgets == 2:
+                columns.append((self.tokens == self.tokens.min()).astype(float))
+            elif self.budgets > 2:
+                columns.append((self.tokens / self.tokens.mean()) ** -exponents[1])
+            return _squares(columns, self.losses)
+
+        starts = itertools.product(*[np.log(EXPONENT_STARTS)] * (2 if self.budgets > 2 else 1))
+        first = min((np.array(start) for start in starts), key=error)
+        return float(minimize(error, first, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 0}).fun)
+
+
+def _squares(columns: list[np.ndarray], losses: np.ndarray) -> float:
+    """Squared residuals of the best sum of columns with coefficients of no negative sign, and a constant."""
+    design = np.column_stack([np.ones(len(losses)), *columns])
+    solution, *_ = np.linalg.lstsq(design, losses, rcond=None)
+    if (solution[1:] < 0).any():
+        # More parameters or data that hurt: no fit of this form.
+        return float(((losses - losses.mean()) ** 2).sum())
+    return float(((losses - design @ solution) ** 2).sum())
+
+
+def observations_of(location: str | Path) -> list[Observation]:
+    """What finished runs say of phi; those of other widths or numbers of blocks included.
+
+    Raises:
+        RequestError: No run is there.
+    """
+    return [_observation(record) for record in read_records(location) if record.is_done]
+
+
+def _observation(record: RunRecord) -> Observation:
+    costs, visits = record.costs, record.summary["visit_map"]
+    stored = costs["parameters"] - costs["embedding_parameters"]
+    return Observation(
+        tuple(visits),
+        stored / record.summary["num_blocks"],
+        float(record.summary["train_tokens"]),
+        float(record.summary["val_loss"]),
+    )
