@@ -1,8 +1,10 @@
 """From run folders to tables, figures and paired differences; needs neither torch nor the training code."""
 
+from lft.analysis.bands import seed_bands
 from lft.analysis.comparison import comparison_table
 from lft.analysis.console import print_comparison, print_pairs, print_runs
 from lft.analysis.crossings import crossings_table
+from lft.analysis.deployment import deployment_table
 from lft.analysis.figures import ROUTING_COLOURS, differences_by_routing, loss_against, routing_colour
 from lft.analysis.items import Evaluation, evaluations, items_table
 from lft.analysis.notebook import execute, runs_location
@@ -10,6 +12,7 @@ from lft.analysis.pairs import paired_differences, pairs_table
 from lft.analysis.pictures import save_pictures
 from lft.analysis.records import RunRecord, read_records
 from lft.analysis.recurrence import fit_recurrence, observations_of
+from lft.analysis.report import write_report
 from lft.analysis.request import answer, choose, number, parse_request
 from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.task_console import print_evaluations, score_text
@@ -49,6 +52,7 @@ __all__ = [
     "comparison_table",
     "crossings_table",
     "curves_table",
+    "deployment_table",
     "differences_by_routing",
     "evaluations",
     "execute",
@@ -80,6 +84,7 @@ __all__ = [
     "save_pictures",
     "score_text",
     "scores_table",
+    "seed_bands",
     "share_across_scales",
     "skipped_steps",
     "task_differences",
@@ -89,4 +94,5 @@ __all__ = [
     "visit_means",
     "visit_pairs",
     "visits_table",
+    "write_report",
 ]

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,11 +166,11 @@ def observations_of(location: str | Path) -> list[Observation]:
 
 
 def _observation(record: RunRecord) -> Observation:
-    costs, visits = record.costs, record.summary["visit_map"]
+    costs, visits = record.costs, Counter(record.record["schedule"])
     stored = costs["parameters"] - costs["embedding_parameters"]
     return Observation(
-        tuple(visits),
-        stored / record.summary["num_blocks"],
+        tuple(visits[block] for block in sorted(visits)),
+        stored / len(visits),
         float(record.summary["train_tokens"]),
         float(record.summary["val_loss"]),
     )

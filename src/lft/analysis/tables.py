@@ -5,7 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from lft.analysis.records import RunRecord, read_records
+from lft.analysis.metric_rows import metric_rows
+from lft.analysis.records import RunRecord, read_records, setting_labels
 
 INTEGER_COLUMNS = (
     "budget_tokens",
@@ -39,16 +40,18 @@ def runs_table(location: str | Path) -> pd.DataFrame:
         location: A folder of run folders, a glob, or a run folder.
 
     Returns:
-        Columns `run_id state routing scale budget_tokens seed parameters embedding_parameters num_blocks
-        num_steps steps planned_steps train_tokens val_loss val_bits_per_byte tokens_per_second train_flops
-        flop_ratio steps_ratio seconds peak_memory_bytes data failure`. `num_steps` counts block executions,
-        `steps` optimizer steps; `flop_ratio` is the whole run's training FLOPs, `steps_ratio` the block
-        executions, relative to the standard routing of the same scale over the same budget.
+        Columns `run_id state routing scale budget_tokens settings seed parameters embedding_parameters
+        num_blocks num_steps steps planned_steps train_tokens val_loss val_bits_per_byte tokens_per_second
+        train_flops flop_ratio steps_ratio seconds peak_memory_bytes data failure`. `num_steps` counts block
+        executions, `steps` optimizer steps; `flop_ratio` is the whole run's training FLOPs, `steps_ratio` the
+        block executions, relative to the standard routing of the same scale over the same budget.
 
     Raises:
         RequestError: No run is there.
     """
-    table = pd.DataFrame([_run_row(record) for record in read_records(location)])
+    records = read_records(location)
+    rows = [_run_row(record, label) for record, label in zip(records, setting_labels(records), strict=True)]
+    table = pd.DataFrame(rows)
     for column in INTEGER_COLUMNS:
         # Nullable, so that a run that has not got there yet does not turn the counts into floats.
         table[column] = table[column].astype("Int64")
@@ -64,38 +67,46 @@ def curves_table(location: str | Path) -> pd.DataFrame:
         location: A folder of run folders, a glob, or a run folder.
 
     Returns:
-        Columns `run_id state routing scale budget_tokens seed parameters step tokens`, and the metrics;
-        a value not logged at a step is NaN. `train/flops` are the training FLOPs up to that step.
+        Columns `run_id state routing scale budget_tokens settings seed parameters step tokens`, and the
+        metrics; `settings` is what else sets runs of one scale and budget apart. A value not
+        logged at a step is NaN. `train/flops` are the training FLOPs up to that step.
 
     Raises:
         RequestError: No run is there.
     """
-    rows = [row for record in read_records(location) for row in _curve_rows(record)]
-    identity = ["run_id", "state", "routing", "scale", "budget_tokens", "seed", "parameters"]
-    first = [*identity, "step", "tokens", *METRIC_COLUMNS]
+    records = read_records(location)
+    identities = [
+        _identity(record, label) for record, label in zip(records, setting_labels(records), strict=True)
+    ]
+    curves = [
+        metric_rows(record.folder).assign(**identity)
+        for record, identity in zip(records, identities, strict=True)
+    ]
+    first = [*identities[0], "step", "tokens", *METRIC_COLUMNS]
+    table = pd.concat(curves, ignore_index=True)
     # Further metrics (a callback of one's own) keep their names behind the known ones.
-    others = sorted({key for row in rows for key in row} - set(first))
-    table = pd.DataFrame(rows, columns=[*first, *others])
+    table = table.reindex(columns=[*first, *sorted(set(map(str, table)) - set(first))])
     return table.astype(dict.fromkeys(METRIC_COLUMNS, "float64"))
 
 
-def _identity(record: RunRecord) -> dict[str, Any]:
+def _identity(record: RunRecord, settings: str) -> dict[str, Any]:
     return {
         "run_id": record.folder.name,
         "state": str(record.folder.state),
         "routing": record.routing,
         "scale": record.scale,
         "budget_tokens": record.budget_tokens,
+        "settings": settings,
         "seed": record.seed,
         "parameters": record.costs.get("parameters"),
     }
 
 
-def _run_row(record: RunRecord) -> dict[str, Any]:
+def _run_row(record: RunRecord, settings: str) -> dict[str, Any]:
     costs, plan = record.costs, record.record.get("plan", {})
     progress = record.summary if record.is_done else _progress(record)
     return {
-        **_identity(record),
+        **_identity(record, settings),
         "embedding_parameters": costs.get("embedding_parameters"),
         "num_blocks": record.record.get("num_blocks", record.config["scale"].get("num_blocks")),
         "num_steps": len(record.record["schedule"]) if "schedule" in record.record else None,
@@ -125,8 +136,3 @@ def _progress(record: RunRecord) -> dict[str, Any]:
         "train_flops": record.latest("train/flops"),
         "seconds": record.latest("perf/seconds"),
     }
-
-
-def _curve_rows(record: RunRecord) -> list[dict[str, Any]]:
-    identity = _identity(record)
-    return [{**identity, **row} for row in record.metrics]

@@ -1,0 +1,82 @@
+"""The report as one HTML file that needs nothing else."""
+
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lft.analysis.report.provenance import configurations, origins
+from lft.analysis.report.sections import Runs, Section, cell_text, sections
+from lft.analysis.tables import curves_table, runs_table
+from lft.errors import RequestError
+from lft.runs import write_text
+
+
+def write_report(location: str | Path, target: Path, baseline: str = "standard") -> None:
+    """Write the report.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        target: The `.html` to write; an older report there is replaced.
+        baseline: The routing to subtract.
+
+    Raises:
+        RequestError: No run is there, or the target is no `.html`.
+    """
+    if target.suffix != ".html":
+        raise RequestError(f"out={target} must end in .html")
+    page = report_page(location, baseline)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_text(target, page)
+
+
+def report_page(location: str | Path, baseline: str = "standard") -> str:
+    """The page as text.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        baseline: The routing to subtract.
+
+    Raises:
+        RequestError: No run is there.
+    """
+    from jinja2 import Environment
+    from plotly.offline import get_plotlyjs
+
+    runs = Runs(location, baseline, runs_table(location), curves_table(location))
+    parts = [*sections(runs), configurations(location), origins(location)]
+    files = resources.files("lft.analysis.report")
+    template = Environment(autoescape=True).from_string((files / "page.html").read_text("utf-8"))
+    return template.render(
+        title=f"{len(runs.runs)} runs",
+        location=str(location),
+        version=metadata.version("layer-feedback-transformer"),
+        style=(files / "page.css").read_text("utf-8"),
+        script=(files / "page.js").read_text("utf-8"),
+        plotly=get_plotlyjs() if any(part.charts for part in parts) else "",
+        parts=[_as_data(number, part) for number, part in enumerate(parts)],
+    )
+
+
+def _as_data(number: int, part: Section) -> dict[str, Any]:
+    return {
+        "id": f"part-{number}",
+        "title": part.title,
+        "words": part.words,
+        "charts": [chart.to_json() for chart in part.charts],
+        "tables": {caption: _table_data(table) for caption, table in part.tables.items()},
+    }
+
+
+def _table_data(table: pd.DataFrame) -> dict[str, Any]:
+    """Columns, and rows of pairs: what a cell shows, and what it is sorted by."""
+    # Columns that say nothing only take room.
+    used = [name for name in table if table[name].map(cell_text).ne("").any()] or list(table)
+    numeric = {name: pd.api.types.is_numeric_dtype(table[name]) for name in used}
+    rows = [[_cell(row[name], numeric[name]) for name in used] for row in table[used].to_dict("records")]
+    return {"columns": [(str(name), numeric[name]) for name in used], "rows": rows}
+
+
+def _cell(value: Any, numeric: bool) -> tuple[str, Any]:
+    return cell_text(value), value if numeric and not pd.isna(value) else ""
