@@ -25,9 +25,10 @@ def evaluate(request: dict[str, str]) -> None:
     os.environ.setdefault("TQDM_DISABLE", "1")
     from lft.evaluation.job import evaluate_runs
 
-    tasks = request["tasks"].split(",")
+    tasks = [name.strip() for name in request["tasks"].split(",") if name.strip()]
     evaluate_runs(request["run"], tasks, request["checkpoints"], settings, force)
-    print_evaluations(request["run"], tasks, request["baseline"])
+    every_checkpoint = request["checkpoints"] != "last"
+    print_evaluations(request["run"], tasks, request["baseline"], every_checkpoint)
 
 
 if __name__ == "__main__":

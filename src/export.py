@@ -19,7 +19,6 @@ def write(request: dict[str, str]) -> None:
     trained = load_trained(request["run"], request["checkpoint"])
     default = Path("exports") / f"{trained.folder.name}-{kind}"
     folder = default if request["out"] == NOWHERE else Path(request["out"])
-    print(f"exporting {trained.checkpoint} as {kind}", file=sys.stderr)
     figures = export(trained, FORMATS[kind], folder)
     print(folder)
     for name, fact in deployment_facts(figures).items():

@@ -148,8 +148,12 @@ def test_pairs_of_many_runs_share_their_seed(tmp_path):
         for folder in make_pair(tmp_path / "runs", seed):
             add_evaluation(folder, "piqa", [choice_item(number, bool(seed)) for number in range(3)])
     differences = task_differences(tmp_path / "runs")
-    assert list(differences["seed"]) == [0, 1]
-    assert list(differences["difference"]) == [0, 0] and list(differences["mcnemar_p"]) == [1, 1]
+    assert list(differences["task"]) == ["piqa", "average"] * 2
+    piqa = differences[differences["task"] == "piqa"]
+    assert list(piqa["seed"]) == [0, 1]
+    assert list(piqa["difference"]) == [0, 0] and list(piqa["mcnemar_p"]) == [1, 1]
+    # Where no item differs, nothing is known of the spread.
+    assert piqa["low"].isna().all()
 
 
 def test_people_see_every_task_and_the_average_last(pair, tmp_path):
@@ -162,6 +166,34 @@ def test_people_see_every_task_and_the_average_last(pair, tmp_path):
     last_scores = lines[lines.index("") - 2 : lines.index("")]
     assert all(line.split()[0] == "average" or "lft" in line for line in last_scores)
     assert any("+37.50" in line and "0.250" in line for line in lines)
+
+
+def test_the_average_counts_every_task_once(pair, tmp_path):
+    for folder, right in zip(pair, (False, True), strict=True):
+        add_evaluation(folder, "arc_easy", [choice_item(number, right) for number in range(2)])
+    scores = scores_table(tmp_path / "runs")
+    assert only(scores, task="average", routing="lft")["value"] == (6 / 8 + 1) / 2
+    assert only(scores, task="average", routing="lft")["metric"] == "own"
+    average = only(task_differences(tmp_path / "runs"), task="average")
+    first = only(task_differences(tmp_path / "runs"), task="piqa")
+    assert average["difference"] == (3 / 8 + 1) / 2
+    assert average["error"] == pytest.approx(first["error"] / 2)
+
+
+def test_a_baseline_that_is_not_there_is_said(pair, tmp_path):
+    with pytest.raises(RequestError, match=r"no run of the baseline 'standart' was evaluated; .*lft"):
+        task_differences(tmp_path / "runs", baseline="standart")
+    out = io.StringIO()
+    print_evaluations(tmp_path / "runs", baseline="standart", file=out)
+    assert "not compared: no run of the baseline 'standart'" in out.getvalue()
+
+
+def test_checkpoints_are_compared_with_their_like(pair, tmp_path):
+    for folder, right in zip(pair, (False, True), strict=True):
+        add_evaluation(folder, "piqa", [choice_item(number, right) for number in range(4)], tokens=50_000)
+    table = task_differences(tmp_path / "runs", every_checkpoint=True)
+    piqa = table[table["task"] == "piqa"]
+    assert list(zip(piqa["tokens"], piqa["difference"], strict=True)) == [(50_000, 1.0), (100_000, 3 / 8)]
 
 
 def test_nothing_evaluated_is_said(tmp_path):

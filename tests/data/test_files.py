@@ -172,5 +172,5 @@ def test_paths_that_lead_nowhere(tmp_path, read):
     ]:
         with pytest.raises(RequestError, match=complaint):
             read(path)
-    with pytest.raises(RequestError, match=r"data.paths is empty"):
+    with pytest.raises(RequestError, match=r"no text is named; name files, folders or globs as data.paths"):
         read()

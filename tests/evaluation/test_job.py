@@ -56,7 +56,7 @@ def test_another_way_of_asking_replaces_only_when_told_to(run, settings):
     evaluate(run, settings)
     limited = replace(settings, limit=1)
     with pytest.raises(
-        RequestError, match=r"piqa.parquet has an evaluation after 5,120 .* another limit; ask as"
+        RequestError, match=r"piqa.parquet was made after 5,120 tokens with limit 0 .now 1.; ask as"
     ):
         evaluate(run, limited)
     assert evaluate(run, limited, force=True)["piqa"].items.num_rows == 1

@@ -66,7 +66,7 @@ def test_the_card_tells_what_the_checkpoint_scored(run, tmp_path, unmeasured):
     add_evaluation(run, "piqa", items, tokens=1280)
     export(load_trained(run.path), FORMATS["lft"], tmp_path / "last")
     export(load_trained(run.path, "640"), FORMATS["lft"], tmp_path / "earlier")
-    row = "| piqa (acc) | 75.00 % (95 % interval 30.06 to 95.44), chance 50.00 % |"
+    row = "| piqa (acc) | 75.00 % over 4 items (95 % interval 30.06 to 95.44), chance 50.00 % |"
     assert row in (tmp_path / "last" / "README.md").read_text()
     assert "piqa" not in (tmp_path / "earlier" / "README.md").read_text()
 

@@ -82,7 +82,8 @@ def items_table(
     """
     found = evaluations(location, tasks, every_checkpoint)
     if not found:
-        raise RequestError(f"no run in {location} was evaluated; ask them with src/eval.py first")
+        what = f"was asked {', '.join(tasks)}" if tasks else "was evaluated"
+        raise RequestError(f"no run in {location} {what}; ask them with src/eval.py first")
     return pd.concat([_with_run(evaluation) for evaluation in found], ignore_index=True)
 
 

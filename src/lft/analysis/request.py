@@ -47,10 +47,12 @@ def parse_request(arguments: Sequence[str], defaults: Mapping[str, str]) -> dict
     given: dict[str, str] = {}
     for argument in arguments:
         key, equals, value = argument.partition("=")
-        if not equals or not value:
+        if not equals:
             raise RequestError(f"'{argument}' is not key=value; the keys are {', '.join(defaults)}")
         if key not in defaults:
             raise RequestError(f"unknown key '{key}'; the keys are {', '.join(defaults)}")
+        if not value and defaults[key]:
+            raise RequestError(f"'{argument}' has no value; leave {key} out for {defaults[key]}")
         if key in given:
             raise RequestError(f"'{key}' is given twice")
         given[key] = value

@@ -8,21 +8,28 @@ from typing import Any, TextIO
 import pandas as pd
 from rich.markup import escape
 
+from lft.analysis.items import evaluations
 from lft.analysis.task_tables import AVERAGE, scores_table, task_differences
+from lft.errors import RequestError
 from lft.terminal import make_table, short, show
 
 WORDS, COUNTS = ["task", "group", "metric", "routing", "scale"], ["tokens", "seed", "items"]
-SHARES = ("acc", "acc_norm", "weighted_acc", "exact_match")
-SCORES = "Scores with 95 % intervals over items; accuracies in percent."
-DIFFERENCES = (
-    "Differences from {baseline}, paired over items, with 95 % intervals; p: exact McNemar test; "
-    "detectable: the true difference that so many items would show with 80 % power."
-)
+SHARES = ("own", "acc", "acc_norm", "weighted_acc", "exact_match")
+SCORES = """Scores with 95 % intervals over items. Accuracies in percent: higher is better; bits, nats and
+perplexity: lower is better. The average counts each task once, by its own metric (acc_norm where there is
+one)."""
+DIFFERENCES = """Differences from {baseline}, paired over items, with 95 % intervals; accuracies in
+percentage points. p: exact McNemar test; detectable: the true difference that so many items would show with
+80 % power. They cover the choice of items, not that of seeds: another seed may differ by more."""
 Row = dict[Any, Any]
 
 
 def print_evaluations(
-    location: str | Path, tasks: Sequence[str] = (), baseline: str = "standard", file: TextIO | None = None
+    location: str | Path,
+    tasks: Sequence[str] = (),
+    baseline: str = "standard",
+    every_checkpoint: bool = False,
+    file: TextIO | None = None,
 ) -> None:
     """Print what runs scored, task by task, and what paired runs differ by.
 
@@ -30,19 +37,27 @@ def print_evaluations(
         location: A folder of run folders, a glob, or a run folder.
         tasks: Which tasks; all that were asked when empty.
         baseline: The routing to subtract.
+        every_checkpoint: Whether to show all checkpoints, not the last evaluated one of each task alone.
         file: Where to print; standard output when not given.
     """
     file = file or sys.stdout
-    scores = scores_table(location, tasks)
+    scores = scores_table(location, tasks, every_checkpoint)
     if scores.empty:
         print("nothing was evaluated yet", file=file)
         return
     print(SCORES, file=file)
     _print_scores(scores, file)
-    differences = task_differences(location, tasks, baseline)
-    if not differences.empty:
-        print(file=file)
-        _print_differences(differences, file)
+    try:
+        differences = task_differences(location, tasks, baseline, every_checkpoint)
+    except RequestError as error:
+        print(f"\nnot compared: {error}", file=file)
+    else:
+        if not differences.empty:
+            print(file=file)
+            _print_differences(differences, file)
+    for evaluation in evaluations(location, tasks, every_checkpoint):
+        for warning in evaluation.provenance.get("warnings", ()):
+            print(f"{evaluation.run.folder.name}, {evaluation.task}: {warning}", file=file)
 
 
 def _print_scores(scores: pd.DataFrame, file: TextIO) -> None:
@@ -94,7 +109,7 @@ def _head(row: Row) -> list[str]:
 def score_text(row: Row) -> str:
     """A row of `scores_table` in words: the value, its interval, and the level of chance."""
     share = row["metric"] in SHARES
-    text = _number(row["value"], share) + (" %" if share else "")
+    text = f"{_number(row['value'], share)}{' %' if share else ''} over {row['items']} items"
     if not pd.isna(row["low"]):
         text += f" (95 % interval {_interval(row['low'], row['high'], share)})"
     return text if pd.isna(row["chance"]) else f"{text}, chance {_number(row['chance'], share)} %"

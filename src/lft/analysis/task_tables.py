@@ -18,7 +18,7 @@ from lft.runs import as_text
 
 RUN_COLUMNS = ["run_id", "routing", "scale", "budget_tokens", "seed", "tokens"]
 SCORE_COLUMNS = ["kind", "group", "metric", "items", "value", "low", "high", "error", "chance"]
-AVERAGE = "average"
+AVERAGE, OWN_METRIC = "average", "own"
 Row = dict[str, Any]
 
 
@@ -36,7 +36,7 @@ def scores_table(
         Columns `run_id routing scale budget_tokens seed tokens task kind group metric items value low high
         error chance`: `kind` is `category` or `difficulty`, or empty for a whole task; the 95 % interval is
         from `low` to `high`, `error` the standard error of the mean before its `display` (a perplexity's is
-        in nats). The average is over the tasks' own accuracies, each task counting once.
+        in nats). The average is over the tasks, each counting once by its own metric, the first of its rows.
 
     Raises:
         RequestError: No run is there, or a file is damaged.
@@ -84,6 +84,36 @@ def _elo(items: pd.DataFrame) -> Row:
     return {"metric": "elo", "items": len(items), "value": elo_rating(*columns)}
 
 
+def _address(evaluation: Evaluation) -> tuple[str, int | None]:
+    """What two evaluations share to be compared: the task, and the checkpoint where several are asked."""
+    return evaluation.task, evaluation.tokens
+
+
+def _average_differences(rows: Sequence[Row]) -> list[Row]:
+    """The mean of the tasks' own accuracy differences, each task counting once; for each checkpoint."""
+    averages = []
+    usable = [row for row in rows if not row["problem"] and row["is_accuracy"]]
+    for tokens in dict.fromkeys(row["tokens"] for row in usable):
+        here = [row for row in usable if row["tokens"] == tokens]
+        difference = float(np.mean([row["difference"] for row in here]))
+        error = float(np.sqrt(np.sum([row["error"] ** 2 for row in here]))) / len(here)
+        averages.append(
+            {
+                **here[0],
+                "task": AVERAGE,
+                "metric": OWN_METRIC,
+                "items": sum(row["items"] for row in here),
+                "difference": difference,
+                "error": error,
+                "low": difference - 1.96 * error,
+                "high": difference + 1.96 * error,
+                "mcnemar_p": math.nan,
+                "detectable": detectable_difference(error),
+            }
+        )
+    return averages
+
+
 def _average(run: Row, scores: Sequence[Row]) -> Row:
     values, errors, chances = (
         np.array([score[name] for score in scores]) for name in ("value", "error", "chance")
@@ -95,7 +125,7 @@ def _average(run: Row, scores: Sequence[Row]) -> Row:
         "task": AVERAGE,
         "kind": "",
         "group": "",
-        "metric": "acc",
+        "metric": OWN_METRIC,
         "items": sum(score["items"] for score in scores),
         "value": value,
         "low": value - reach,
@@ -106,7 +136,10 @@ def _average(run: Row, scores: Sequence[Row]) -> Row:
 
 
 def task_differences(
-    location: str | Path, tasks: Sequence[str] = (), baseline: str = "standard"
+    location: str | Path,
+    tasks: Sequence[str] = (),
+    baseline: str = "standard",
+    every_checkpoint: bool = False,
 ) -> pd.DataFrame:
     """What paired runs differ by, item by item, for every task and category.
 
@@ -116,24 +149,30 @@ def task_differences(
         location: A folder of run folders, a glob, or a run folder.
         tasks: Which tasks; all that were asked when empty.
         baseline: The routing to subtract.
+        every_checkpoint: Whether to take all checkpoints that both were evaluated at, not the last alone.
 
     Returns:
         Columns of the first run as in `scores_table`, `baseline`, `baseline_run_id`, `task kind group
         metric items`, the `difference` (first minus baseline) with its standard `error` (clustered where
         items share a passage) and 95 % interval, `mcnemar_p` (exact, for unweighted accuracies),
         `detectable` (the true difference that so many items would show with 80 % power), and a `problem`
-        where two evaluations cannot be compared.
+        where two evaluations cannot be compared. Where no item differs there is no interval. The average over
+        the tasks' own accuracies comes last.
 
     Raises:
-        RequestError: No run is there, or a file is damaged.
+        RequestError: No run is there, none is of the baseline, or a file is damaged.
     """
-    found = evaluations(location, tasks)
+    found = evaluations(location, tasks, every_checkpoint)
     rows: list[Row] = []
     for arm, other in _pairs(found, location, baseline):
-        of_other = {evaluation.task: evaluation for evaluation in found if evaluation.run is other.run}
-        for evaluation in found:
-            if evaluation.run is arm.run and evaluation.task in of_other:
-                rows += _differences(evaluation, of_other[evaluation.task])
+        of_other = {_address(evaluation): evaluation for evaluation in found if evaluation.run is other.run}
+        compared = [
+            _differences(evaluation, of_other[_address(evaluation)])
+            for evaluation in found
+            if evaluation.run is arm.run and _address(evaluation) in of_other
+        ]
+        rows += [row for task in compared for row in task]
+        rows += _average_differences([task[0] for task in compared])
     names = ["baseline", "baseline_run_id", "task", "kind", "group", "metric", "items", "difference"]
     names += ["error", "low", "high", "mcnemar_p", "detectable", "problem"]
     return pd.DataFrame(rows, columns=[*RUN_COLUMNS, *names])
@@ -144,13 +183,17 @@ def _pairs(
 ) -> list[tuple[Evaluation, Evaluation]]:
     """One evaluation each of runs that are compared, the baseline's second."""
     by_run = {evaluation.run.folder.name: evaluation for evaluation in found}
-    if len(by_run) == 2:
+    if len(by_run) < 2:
+        return []
+    routings = sorted({evaluation.run.routing for evaluation in found})
+    if len(by_run) == 2 and baseline in ("standard", *routings):
         other, arm = sorted(by_run.values(), key=lambda evaluation: evaluation.run.routing != baseline)
         return [(arm, other)]
-    try:
-        pairs = pairs_table(location, baseline)
-    except RequestError:
-        return []
+    if baseline not in routings:
+        raise RequestError(
+            f"no run of the baseline '{baseline}' was evaluated; there are {', '.join(routings)}"
+        )
+    pairs = pairs_table(location, baseline)
     return [
         (by_run[row["run_id"]], by_run[row["baseline_run_id"]])
         for row in pairs.to_dict("records")
@@ -192,11 +235,12 @@ def _difference(mine: Metric, theirs: Metric, items: pd.DataFrame) -> Row:
     counted = mine.is_accuracy and theirs.is_accuracy and np.ptp(mine.weights) == 0
     return {
         "metric": "nats" if mine.name == "perplexity" else mine.name,
+        "is_accuracy": mine.is_accuracy and theirs.is_accuracy,
         "items": len(items),
         "difference": estimate.mean,
         "error": estimate.error,
-        "low": estimate.low,
-        "high": estimate.high,
+        "low": estimate.low if estimate.error else math.nan,
+        "high": estimate.high if estimate.error else math.nan,
         "mcnemar_p": mcnemar_p(mine.values == 1, theirs.values == 1) if counted else math.nan,
         "detectable": detectable_difference(estimate.error) if estimate.error else math.nan,
     }

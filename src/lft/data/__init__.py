@@ -4,13 +4,14 @@ from lft.data.batches import PackedSequences, SequenceOrder
 from lft.data.config import DataConfig, FilesConfig, FineWebEduConfig, SampleConfig
 from lft.data.preparation import find, prepare, prepared_folder
 from lft.data.prepared import PreparedData, TokenStream
-from lft.data.sources import Advice, open_source, probe_dataset, read_records
+from lft.data.sources import Advice, FileSource, open_source, probe_dataset, read_records
 from lft.data.tokenizer import END_OF_TEXT, load_tokenizer, token_bytes
 
 __all__ = [
     "END_OF_TEXT",
     "Advice",
     "DataConfig",
+    "FileSource",
     "FilesConfig",
     "FineWebEduConfig",
     "PackedSequences",

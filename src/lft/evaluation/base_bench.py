@@ -115,6 +115,14 @@ class BaseBench:
         data = {"dataset": REPOSITORY, "revision": REVISION, "sha256": SHA256}
         return {"limit": self.settings.limit, "too_long": self.settings.too_long, "data": data}
 
+    def load(self) -> None:
+        """Read the items once, to see that they are whole.
+
+        Raises:
+            RequestError: As of `read_items`.
+        """
+        read_items(find_file(Path(self.settings.folder)))
+
     def ask(self, scorer: Scorer) -> Answers:
         """What a model answers.
 

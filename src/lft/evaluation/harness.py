@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -71,18 +71,21 @@ class HarnessTask:
             raise RequestError(f"there is no task '{self.name}'; {_nearest(self.name)}")
         return {**shared, "data": "hub"}
 
+    def load(self) -> None:
+        """Get the items, once for all models.
+
+        Raises:
+            RequestError: They cannot be had.
+        """
+        _loaded(self.name, self.settings)
+
     def ask(self, scorer: Scorer) -> Answers:
         """What a model answers.
 
         Raises:
             RequestError: The items cannot be had, or one of them cannot be scored.
         """
-        with _definitions(self.name, self.settings) as manager:
-            loaded = _load(manager, self.name, self.settings)
-        for task in loaded["tasks"].values():
-            if task.get_config("num_fewshot") is None:
-                task.set_config("num_fewshot", 0)
-            task.set_fewshot_seed(FEW_SHOT_SEED)
+        loaded = _loaded(self.name, self.settings)
         model = HarnessModel(scorer)
         results = evaluate(
             model, loaded, limit=self.settings.limit or None, bootstrap_iters=0, log_samples=True
@@ -105,14 +108,25 @@ class HarnessTask:
 
 def _no_files(name: str) -> str:
     return (
-        f"there are no files for task '{name}'; choose among {', '.join(LOCAL_FILES)}, or use "
-        "eval.source=hub for every task of lm-eval"
+        f"there are no files for task '{name}'; choose among {', '.join(LOCAL_FILES)}, base_bench, "
+        "bits_per_byte, loss_by_position, or use eval.source=hub for every task of lm-eval"
     )
 
 
 def _nearest(name: str) -> str:
     near = difflib.get_close_matches(name, all_definitions().all_tasks, n=5, cutoff=0.5)
     return f"did you mean {', '.join(near)}?" if near else "list all with: lm-eval ls tasks"
+
+
+@lru_cache
+def _loaded(name: str, settings: Settings) -> Any:
+    with _definitions(name, settings) as manager:
+        loaded = _load(manager, name, settings)
+    for task in loaded["tasks"].values():
+        if task.get_config("num_fewshot") is None:
+            task.set_config("num_fewshot", 0)
+        task.set_fewshot_seed(FEW_SHOT_SEED)
+    return loaded
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from lft.evaluation.scorer import Scorer
 from lft.evaluation.settings import Settings
 from lft.evaluation.texts import BitsPerByte, LossByPosition
 from lft.inference import checkpoint_sha256, choose_milestones, load_trained, milestones
-from lft.runs import RunFolder, find_runs, provenance, read_evaluations, write_evaluation
+from lft.runs import RunFolder, as_text, find_runs, provenance, read_evaluations, write_evaluation
 
 OWN_TASKS = {kind.name: kind for kind in (BaseBench, BitsPerByte, LossByPosition)}
 PACKAGES = ("torch", "lm_eval", "tokenizers", "datasets")
@@ -31,6 +31,9 @@ class EvaluationTask(Protocol):
 
     def identity(self) -> dict[str, Any]:
         """What decides the result beside the model; quick, and complains of what is missing."""
+
+    def load(self) -> None:
+        """Get the items, so that what is missing shows before the work begins."""
 
     def ask(self, scorer: Scorer) -> Answers:
         """What a model answers."""
@@ -61,6 +64,8 @@ def evaluate_runs(
         for folder in folders
         for tokens in choose_milestones(folder, checkpoints)
     ]
+    for name in dict.fromkeys(name for _, _, asked in pending for name in asked):
+        evaluator.tasks[name].load()
     for folder, tokens, asked in pending:
         evaluator.evaluate(folder, tokens, asked)
 
@@ -108,11 +113,12 @@ class Evaluator:
             if made is None or (made["identity"] != identity and self.force):
                 pending[name] = identity
             elif made["identity"] != identity:
-                keys = [key for key in identity if identity[key] != made["identity"].get(key)]
                 raise RequestError(
-                    f"{path} has an evaluation after {tokens:,} tokens with another {', '.join(keys)}; "
+                    f"{path} was made after {tokens:,} tokens with {_changes(made['identity'], identity)}; "
                     "ask as before, or set force=true to replace it"
                 )
+            else:
+                print(f"{folder.name} after {tokens:,} tokens: {name} is there already", file=sys.stderr)
         return pending
 
     def evaluate(self, folder: RunFolder, tokens: int, pending: dict[str, dict[str, Any]]) -> None:
@@ -128,8 +134,6 @@ class Evaluator:
             print(f"{folder.name} after {tokens:,} tokens: {name}", file=sys.stderr)
             start = time.perf_counter()
             answers = self._ask(name, scorer)
-            for warning in answers.warnings:
-                print(f"{name}: {warning}", file=sys.stderr)
             record = {
                 "identity": identity,
                 **answers.facts,
@@ -152,6 +156,12 @@ class Evaluator:
             if self._wrote:
                 raise RunFailed(f"{error} (what was evaluated before is kept)") from error
             raise
+
+
+def _changes(made: dict[str, Any], asked: dict[str, Any]) -> str:
+    """In what two ways of asking differ, in words."""
+    keys = [key for key in asked if asked[key] != made.get(key)]
+    return ", ".join(f"{key} {as_text(made.get(key))} (now {as_text(asked[key])})" for key in keys)
 
 
 def task_file(folder: RunFolder, task: str) -> Path:

@@ -33,6 +33,7 @@ class LocalFile:
         split: The split that the file holds.
         hub_row: The row as lm-eval's definition reads it.
         group: The field whose values tell the tasks of a group apart; `{}` in the definition stands for it.
+        fetched: Whether `make eval-data` fetches it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class LocalFile:
     split: str
     hub_row: Callable[[Row], Row] = dict
     group: str = ""
+    fetched: bool = True
 
 
 def _arc_row(row: Row) -> Row:
@@ -70,9 +72,11 @@ LOCAL_FILES = {
         "winogrande_xl_validation.jsonl", "winogrande/default.yaml", WINOGRANDE_FIELDS, "validation"
     ),
     "lambada_openai": LocalFile(
-        "lambada_openai_test.jsonl", "lambada/lambada_openai.yaml", ("text",), "test"
+        "lambada_openai_test.jsonl", "lambada/lambada_openai.yaml", ("text",), "test", fetched=False
     ),
-    "blimp": LocalFile("blimp_67x1000.jsonl", "blimp/{}.yaml", BLIMP_FIELDS, "train", group="UID"),
+    "blimp": LocalFile(
+        "blimp_67x1000.jsonl", "blimp/{}.yaml", BLIMP_FIELDS, "train", group="UID", fetched=False
+    ),
     # The Hub's definition asks the test split, which the package behind `make eval-data` does not hold.
     "sciq": LocalFile("sciq_validation.jsonl", "sciq/sciq.yaml", SCIQ_FIELDS, "validation"),
 }
@@ -113,9 +117,10 @@ def local_path(task: str, folder: Path) -> Path:
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
             return path
+    fetch = "fetch it with make eval-data, " if LOCAL_FILES[task].fetched else ""
     raise RequestError(
-        f"{folder} has no {name} or {name}.gz; fetch it with make eval-data, name another folder with "
-        "eval.folder=..., or use eval.source=hub"
+        f"{folder} has no {name} or {name}.gz; {fetch}name another folder with eval.folder=..., or use "
+        "eval.source=hub"
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 
-from lft.data import FilesConfig, open_source, token_bytes
+from lft.data import FilesConfig, FileSource, token_bytes
 from lft.errors import RequestError
 from lft.evaluation.answers import Answers, Row, content_hash
 from lft.evaluation.scorer import Scorer
@@ -40,6 +40,9 @@ class BitsPerByte:
         """
         settings = self.settings
         return {"data": text_files(settings), "window": settings.window, "limit": settings.limit}
+
+    def load(self) -> None:
+        """Nothing: documents are read when they are asked."""
 
     def ask(self, scorer: Scorer) -> Answers:
         """The log-probability of each document."""
@@ -84,6 +87,9 @@ class LossByPosition:
         settings = self.settings
         return {"data": text_files(settings), "long_context": settings.long_context, "limit": settings.limit}
 
+    def load(self) -> None:
+        """Nothing: documents are read when they are asked."""
+
     def ask(self, scorer: Scorer) -> Answers:
         """The log-probability of each range in each stretch.
 
@@ -123,7 +129,7 @@ def text_files(settings: Settings) -> dict[str, Any]:
     Raises:
         RequestError: No text is named, or it is not there.
     """
-    return open_source(_source(settings)).description()
+    return _source(settings).description()
 
 
 def read_documents(settings: Settings) -> list[str]:
@@ -132,16 +138,17 @@ def read_documents(settings: Settings) -> list[str]:
     Raises:
         RequestError: A file is broken.
     """
-    documents = [text for text in open_source(_source(settings)).documents() if text]
+    documents = [text for text in _source(settings).documents() if text]
     return documents[: settings.limit or None]
 
 
-def _source(settings: Settings) -> FilesConfig:
+def _source(settings: Settings) -> FileSource:
     if not settings.text:
         raise RequestError(
             "name the texts to score as eval.text=... (files, folders or globs, comma-separated)"
         )
-    return FilesConfig(name="text", validation_fraction=0.5, paths=settings.text.split(","))
+    config = FilesConfig(name="text", validation_fraction=0.5, paths=settings.text.split(","))
+    return FileSource(config, asked_as="eval.text=...")
 
 
 def _row(name: str, number: int, text: str, num_bytes: int, num_tokens: int) -> Row:

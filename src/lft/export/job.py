@@ -1,5 +1,6 @@
 """From a run to a folder that others load: written, compared with the run's model, and described."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -33,6 +34,7 @@ def export(trained: TrainedModel, form: Format, folder: Path) -> DeploymentFigur
         RunFailed: What was written does not compute what the model does.
     """
     with _new_folder(folder) as unfinished:
+        print(f"exporting {trained.checkpoint} to {folder}", file=sys.stderr)
         form.write(trained, unfinished)
         write_tokenizer(trained, unfinished)
         _compare(trained, form.load(unfinished))

@@ -83,7 +83,7 @@ def choose_milestones(folder: RunFolder, checkpoints: str) -> list[int]:
     """
     if checkpoints == "all":
         return list(milestones(folder))
-    return [_tokens_of(_find_checkpoint(folder, name)) for name in checkpoints.split(",")]
+    return [_tokens_of(_find_checkpoint(folder, name, "checkpoints")) for name in checkpoints.split(",")]
 
 
 def checkpoint_sha256(path: Path) -> str:
@@ -109,14 +109,14 @@ def _only_run(location: str | Path) -> RunFolder:
     return folders[0]
 
 
-def _find_checkpoint(folder: RunFolder, checkpoint: str) -> Path:
+def _find_checkpoint(folder: RunFolder, checkpoint: str, key: str = "checkpoint") -> Path:
     kept = milestones(folder)
     if checkpoint == "last":
         return kept[max(kept)]
     tokens = int(checkpoint) if checkpoint.isdecimal() else -1
     if tokens not in kept:
         raise RequestError(
-            f"checkpoint={checkpoint} is not there; choose last or one of {', '.join(map(str, kept))}"
+            f"{key}={checkpoint} is not there; choose last or one of {', '.join(map(str, kept))}"
         )
     return kept[tokens]
 

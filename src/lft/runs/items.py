@@ -104,7 +104,8 @@ def write_evaluation(
     path.parent.mkdir(exist_ok=True)
     new = pyarrow.Table.from_pylist([{"checkpoint_tokens": tokens, **row} for row in items], items_schema())
     # Another process may be evaluating another checkpoint of the run.
-    with FileLock(path.with_name(f".{path.name}.lock")):
+    lock = path.with_name(f".{path.name}.lock")
+    with FileLock(lock):
         earlier = read_evaluations(path)
         kept = earlier.items.filter(compute.field("checkpoint_tokens") != tokens)
         table = pyarrow.concat_tables([kept, new]).unify_dictionaries().sort_by("checkpoint_tokens")
@@ -112,3 +113,4 @@ def write_evaluation(
         metadata = {PROVENANCE: json.dumps({str(key): entries[key] for key in sorted(entries)}).encode()}
         with whole_or_absent(path) as unfinished:
             parquet.write_table(table.replace_schema_metadata(metadata), unfinished, compression="zstd")
+        lock.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from lft.data.sources.formats import read_records
 from lft.data.sources.hub import Advice, ConnectionLost, HubSource, probe_dataset
 from lft.data.sources.sample import SampleSource
 
-__all__ = ["Advice", "ConnectionLost", "Source", "open_source", "probe_dataset", "read_records"]
+__all__ = ["Advice", "ConnectionLost", "FileSource", "Source", "open_source", "probe_dataset", "read_records"]
 
 
 class Source(Protocol):

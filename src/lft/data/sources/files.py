@@ -15,15 +15,19 @@ from lft.errors import RequestError
 class FileSource:
     """The documents of files, folders and globs.
 
+    Args:
+        config: Which ones.
+        asked_as: The key of the command line that names them, for messages.
+
     Raises:
         RequestError: A path is missing, holds no supported file, or is of another format.
     """
 
-    def __init__(self, config: FilesConfig) -> None:
+    def __init__(self, config: FilesConfig, asked_as: str = "data.paths=[...]") -> None:
         if not config.paths:
-            raise RequestError("data.paths is empty; name files, folders or globs as data.paths=[...]")
+            raise RequestError(f"no text is named; name files, folders or globs as {asked_as}")
         self.text_field = config.text_field
-        found = [path for text in config.paths for path in _expand(text)]
+        found = [path for text in config.paths for path in _expand(text, asked_as)]
         # A file named twice is read once.
         self.files = list({path.resolve(): path for path in found}.values())
 
@@ -48,7 +52,7 @@ class FileSource:
         return islice(documents, skip, None)
 
 
-def _expand(text: str) -> list[Path]:
+def _expand(text: str, asked_as: str) -> list[Path]:
     """The files behind one of `data.paths`."""
     path = Path(text).expanduser()
     if path.is_file():
@@ -60,7 +64,7 @@ def _expand(text: str) -> list[Path]:
     # Path.glob takes no absolute patterns.
     matches = sorted(glob.glob(str(path), recursive=True))
     if not matches:
-        raise RequestError(f"there is no {path}; name files, folders or globs as data.paths=[...]")
+        raise RequestError(f"there is no {path}; name files, folders or globs as {asked_as}")
     inside = [file for match in matches for file in (Path(match), *sorted(Path(match).rglob("*")))]
     return _supported(inside, path)
 
