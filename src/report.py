@@ -1,18 +1,21 @@
-"""Write a report on many runs as one HTML file: `python src/report.py runs=runs out=report.html`."""
+"""Write a report on many runs: `python src/report.py runs=runs out=report.html figures=figures`."""
 
 import sys
 from pathlib import Path
 
-from lft.analysis import answer, write_report
+from lft.analysis import answer, write_figures, write_report
 
-KEYS = {"runs": "runs", "out": "report.html", "baseline": "standard"}
+KEYS = {"runs": "runs", "out": "report.html", "baseline": "standard", "figures": ""}
 
 
 def report(request: dict[str, str]) -> None:
-    """Write the page and say where it is."""
+    """Write the page, and figures for a paper when a folder is named, and say where they are."""
     target = Path(request["out"])
     write_report(request["runs"], target, request["baseline"])
     print(target)
+    if request["figures"]:
+        for path in write_figures(request["runs"], Path(request["figures"]), request["baseline"]):
+            print(path)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,24 @@ from lft.analysis.items import Evaluation, evaluations, items_table
 from lft.analysis.notebook import execute, runs_location
 from lft.analysis.pairs import paired_differences, pairs_table
 from lft.analysis.pictures import save_pictures
+from lft.analysis.published import (
+    paired_questions_needed,
+    power_of,
+    published_table,
+    questions_needed,
+    seeds_needed,
+)
 from lft.analysis.records import RunRecord, read_records
 from lft.analysis.recurrence import fit_recurrence, observations_of
-from lft.analysis.report import write_report
+from lft.analysis.report import write_figures, write_report
 from lft.analysis.request import answer, choose, number, parse_request
+from lft.analysis.study_figures import (
+    differences_by_budget,
+    frontier,
+    loss_bands,
+    save_figure,
+    task_forest,
+)
 from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.task_console import print_evaluations, score_text
 from lft.analysis.task_tables import scores_table, task_differences
@@ -53,14 +67,17 @@ __all__ = [
     "crossings_table",
     "curves_table",
     "deployment_table",
+    "differences_by_budget",
     "differences_by_routing",
     "evaluations",
     "execute",
     "figure_or_reason",
     "fit_recurrence",
+    "frontier",
     "gradient_changes",
     "items_table",
     "loss_against",
+    "loss_bands",
     "loss_by_step",
     "losses_without",
     "noise_floor",
@@ -68,8 +85,10 @@ __all__ = [
     "observations_of",
     "other_routes",
     "paired_differences",
+    "paired_questions_needed",
     "pairs_table",
     "parse_request",
+    "power_of",
     "print_comparison",
     "print_evaluations",
     "print_pairs",
@@ -77,22 +96,28 @@ __all__ = [
     "print_runs",
     "print_unfinished",
     "print_visits",
+    "published_table",
+    "questions_needed",
     "read_records",
     "routing_colour",
     "runs_location",
     "runs_table",
+    "save_figure",
     "save_pictures",
     "score_text",
     "scores_table",
     "seed_bands",
+    "seeds_needed",
     "share_across_scales",
     "skipped_steps",
     "task_differences",
+    "task_forest",
     "verdicts_table",
     "visit_cosines",
     "visit_heat_map",
     "visit_means",
     "visit_pairs",
     "visits_table",
+    "write_figures",
     "write_report",
 ]

@@ -28,7 +28,7 @@ def execute(source: Path, target: Path, runs: str | Path) -> None:
     Args:
         source: A notebook as jupytext text.
         target: The `.ipynb` to write.
-        runs: A folder of run folders, a glob, or a run folder.
+        runs: A folder of run folders, a glob, or a run folder; need not be there for a notebook without runs.
 
     Raises:
         RequestError: The notebook is not there, the target is no `.ipynb`, or the runs are none or not such
@@ -39,7 +39,8 @@ def execute(source: Path, target: Path, runs: str | Path) -> None:
         raise RequestError(f"no notebook at {source}")
     if target.suffix != ".ipynb":
         raise RequestError(f"out={target} must end in .ipynb")
-    find_runs(runs)
+    if runs_location.__name__ in source.read_text(encoding="utf-8"):
+        find_runs(runs)
 
     # Imported here: a table on a terminal has no use for a kernel.
     import jupytext

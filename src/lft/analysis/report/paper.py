@@ -1,0 +1,60 @@
+"""The report's figures as files for a paper."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lft.analysis.comparison import comparison_table
+from lft.analysis.deployment import CONSTRAINTS, deployment_table
+from lft.analysis.figures import differences_by_routing
+from lft.analysis.pairs import pairs_table
+from lft.analysis.study_figures import (
+    differences_by_budget,
+    frontier,
+    loss_bands,
+    save_figure,
+    task_forest,
+)
+from lft.analysis.tables import curves_table
+from lft.analysis.task_tables import task_differences
+from lft.errors import RequestError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def write_figures(location: str | Path, folder: Path, baseline: str = "standard") -> list[Path]:
+    """Write every figure that the runs allow, as PNG and as SVG.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+        folder: Where the files go; older ones of the same names are replaced.
+        baseline: The routing to subtract.
+
+    Raises:
+        RequestError: No run is there.
+    """
+    curves = curves_table(location)
+    drawings: dict[str, Callable[[], Figure]] = {
+        f"{metric.removeprefix('val/')}_by_{x.split('/')[1]}": partial(loss_bands, curves, x, metric)
+        for x in ("train/tokens", "train/flops", "perf/seconds")
+        for metric in ("val/loss", "val/bits_per_byte")
+    }
+    drawings |= {
+        "differences_by_routing": lambda: differences_by_routing(
+            comparison_table(location, baseline), pairs_table(location, baseline)
+        ),
+        "differences_by_budget": lambda: differences_by_budget(comparison_table(location, baseline)),
+        "tasks": lambda: task_forest(task_differences(location, baseline=baseline)),
+    }
+    costs = deployment_table(location)
+    drawings |= {f"frontier_{cost}": partial(frontier, costs, cost) for cost in CONSTRAINTS}
+    written = []
+    for name, draw in drawings.items():
+        try:
+            written += save_figure(draw(), folder, name)
+        except RequestError:
+            # What was not measured has no figure.
+            continue
+    return written

@@ -1,0 +1,156 @@
+"""Figures of the study's questions, for a page or a paper: one colour for each routing, bands over seeds."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from lft.analysis.bands import ARM_COLUMNS, seed_bands
+from lft.analysis.deployment import CONSTRAINTS
+from lft.analysis.figures import AXIS_LABELS, ROUTING_COLOURS, new_figure, routing_colour, tidy
+from lft.analysis.records import routing_order
+from lft.analysis.task_console import SHARES
+from lft.errors import RequestError
+from lft.terminal import short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METRIC_NAMES = {"val/loss": "validation loss (nats per token)", "val/bits_per_byte": "bits per byte"}
+
+
+def loss_bands(curves: pd.DataFrame, x: str = "train/tokens", metric: str = "val/loss") -> "Figure":
+    """Draw each arm's mean over seeds with its 95 % band, a panel for each scale.
+
+    Args:
+        curves: Rows from `curves_table`.
+        x: Column to draw against: `train/tokens`, `train/flops` or `perf/seconds`.
+        metric: `val/loss` or `val/bits_per_byte`.
+
+    Raises:
+        RequestError: No run has validated.
+    """
+    bands = seed_bands(curves, x, metric)
+    if bands.empty:
+        raise RequestError("no run has validated yet; there is nothing to draw")
+    scales = list(dict.fromkeys(bands["scale"]))
+    figure = new_figure(1.8 + 4.4 * len(scales), 4.2)
+    panels = figure.subplots(1, len(scales), squeeze=False)[0]
+    for panel, scale in zip(panels, scales, strict=True):
+        rows = bands[bands["scale"] == scale]
+        for arm, line in sorted(
+            rows.groupby(ARM_COLUMNS, sort=False), key=lambda item: routing_order(item[0][0])
+        ):
+            routing, _, budget, settings = arm
+            colour = routing_colour(str(routing))
+            several = rows["budget_tokens"].nunique() > 1
+            name = " ".join(filter(None, [routing, short(budget) if several else "", settings]))
+            panel.plot(line["x"], line["mean"], marker="o", markersize=3.5, color=colour, label=name)
+            panel.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, linewidth=0)
+        panel.set_title(f"scale {scale}", fontsize=10)
+        panel.set_xlabel(AXIS_LABELS.get(x, x))
+        tidy(panel)
+        panel.legend(frameon=False, fontsize=8)
+    panels[0].set_ylabel(METRIC_NAMES.get(metric, metric))
+    return figure
+
+
+def differences_by_budget(differences: pd.DataFrame) -> "Figure":
+    """Draw the paired difference of each arm by budget, a panel for each scale.
+
+    Args:
+        differences: Rows from `paired_differences` or `comparison_table`.
+
+    Raises:
+        RequestError: Nothing is paired.
+    """
+    drawn = differences[differences["pairs"] > 0]
+    if drawn.empty:
+        raise RequestError("no run found a partner of the baseline; there is nothing to draw")
+    scales = list(dict.fromkeys(drawn["scale"]))
+    figure = new_figure(1.8 + 3.4 * len(scales), 3.8)
+    panels = figure.subplots(1, len(scales), squeeze=False, sharey=True)[0]
+    for panel, scale in zip(panels, scales, strict=True):
+        rows = drawn[drawn["scale"] == scale]
+        for (routing, settings), line in rows.groupby(["routing", "settings"], sort=False):
+            line = line.sort_values("budget_tokens")
+            colour = routing_colour(str(routing))
+            name = " ".join(filter(None, [str(routing), str(settings)]))
+            panel.plot(line["budget_tokens"], line["difference"], marker="o", color=colour, label=name)
+            panel.vlines(line["budget_tokens"], line["low"], line["high"], color=colour, linewidth=1)
+        panel.axhline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
+        panel.set_xscale("log")
+        panel.set_title(f"scale {scale}", fontsize=10)
+        panel.set_xlabel("budget (tokens)")
+        tidy(panel)
+        panel.legend(frameon=False, fontsize=8)
+    panels[0].set_ylabel(f"loss minus that of {drawn['baseline'].iloc[0]} (nats)")
+    return figure
+
+
+def frontier(table: pd.DataFrame, cost: str = "stored_bytes") -> "Figure":
+    """Draw loss against a cost; arms that no other beats in both are filled.
+
+    Args:
+        table: Rows from `deployment_table`.
+        cost: One of its costs.
+
+    Raises:
+        RequestError: No run is done, or there is no such cost.
+    """
+    if cost not in CONSTRAINTS:
+        raise RequestError(f"there is no cost '{cost}'; choose one of {', '.join(CONSTRAINTS)}")
+    if table.empty:
+        raise RequestError("no run is done yet; there is nothing to draw")
+    figure = new_figure(6.4, 4.0)
+    panel = figure.subplots()
+    for row in table.to_dict("records"):
+        colour = routing_colour(row["routing"])
+        fill = colour if row[f"{cost}_frontier"] else "none"
+        panel.scatter(row[cost], row["val_loss"], s=60, facecolors=fill, edgecolors=colour)
+        panel.annotate(
+            f" {row['routing']}, {row['scale']}", (row[cost], row["val_loss"]), fontsize=8, color=colour
+        )
+    panel.set_xscale("log")
+    panel.set_xlabel(CONSTRAINTS[cost])
+    panel.set_ylabel(METRIC_NAMES["val/loss"])
+    tidy(panel)
+    return figure
+
+
+def task_forest(differences: pd.DataFrame) -> "Figure":
+    """Draw paired differences in accuracy, task by task, with their intervals.
+
+    Args:
+        differences: Rows from `task_differences`.
+
+    Raises:
+        RequestError: No two runs were compared.
+    """
+    drawn = differences[(differences["kind"] == "") & differences["metric"].isin(SHARES)]
+    if drawn.empty:
+        raise RequestError("no two runs were asked the same tasks; there is nothing to draw")
+    figure = new_figure(7.0, 1.4 + 0.3 * len(drawn))
+    panel = figure.subplots()
+    for height, row in enumerate(drawn.iloc[::-1].to_dict("records")):
+        colour = routing_colour(row["routing"])
+        panel.plot([100 * row["low"], 100 * row["high"]], [height, height], color=colour, linewidth=1.5)
+        panel.plot(100 * row["difference"], height, "o", color=colour, markersize=5)
+    names = [f"{row['task']} {row['metric']}, seed {row['seed']}" for row in drawn.to_dict("records")]
+    panel.set_yticks(range(len(drawn)), names[::-1], fontsize=8)
+    panel.axvline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
+    panel.set_xlabel(f"accuracy minus that of {drawn['baseline'].iloc[0]} (percentage points)")
+    tidy(panel)
+    return figure
+
+
+def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
+    """Write a figure as PNG and as SVG, whose text stays text."""
+    import matplotlib
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        for path in paths:
+            figure.savefig(path, dpi=200, metadata={"Date": None} if path.suffix == ".svg" else None)
+    return paths

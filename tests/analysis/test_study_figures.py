@@ -1,0 +1,98 @@
+"""Seed bands, frontiers, and figures as files."""
+
+import math
+
+import pytest
+from analysis.evaluated import add_evaluation, choice_item
+from analysis.synthetic import make_config, make_run, start_run
+
+from lft.analysis import (
+    comparison_table,
+    curves_table,
+    deployment_table,
+    differences_by_budget,
+    frontier,
+    loss_bands,
+    seed_bands,
+    task_differences,
+    task_forest,
+    write_figures,
+)
+from lft.analysis.figures import routing_colour
+from lft.analysis.intervals import t_interval
+from lft.errors import RequestError
+from lft.runs import find_runs
+
+
+@pytest.fixture
+def runs(tmp_path):
+    for seed, shift in enumerate((0.0, 0.1, 0.05)):
+        make_run(tmp_path / "runs", "standard", seed, 5.3 + shift)
+        make_run(tmp_path / "runs", "lft", seed, 5.2 + shift)
+    return tmp_path / "runs"
+
+
+def test_bands_are_t_intervals_over_seeds(runs):
+    bands = seed_bands(curves_table(runs))
+    last = bands[bands["routing"] == "lft"].iloc[-1]
+    assert (last["x"], last["seeds"]) == (100_000, 3)
+    assert last["mean"] == pytest.approx(5.25)
+    assert (last["low"], last["high"]) == pytest.approx(t_interval([5.2, 5.3, 5.25]))
+
+
+def test_runs_of_other_settings_are_not_pooled(runs):
+    make_run(runs, "lft", 0, 9.0, optimizer__learning_rate=0.1)
+    bands = seed_bands(curves_table(runs))
+    ends = bands[(bands["routing"] == "lft") & (bands["x"] == 100_000)]
+    assert sorted(ends["seeds"]) == [1, 3]
+    assert "optimizer.learning_rate=0.1" in set(ends["settings"])
+    assert math.isnan(ends.loc[ends["seeds"] == 1, "low"].iloc[0])
+
+
+def test_the_frontier_holds_what_nothing_beats_in_both(runs):
+    make_run(runs, "deep", 0, 6.0)
+    table = deployment_table(runs).set_index("routing")
+    # Equal bytes: the lower loss wins. Fewer FLOPs: standard is on the frontier in spite of its loss.
+    assert table.loc["lft", "stored_bytes_frontier"] and not table.loc["standard", "stored_bytes_frontier"]
+    assert table.loc["standard", "forward_flops_per_token_frontier"]
+    assert not table.loc["deep", "forward_flops_per_token_frontier"]
+    assert table.loc["lft", "runs"] == 3 and table.loc["lft", "val_loss"] == pytest.approx(5.25)
+
+
+def test_every_routing_has_its_colour_in_every_figure(runs):
+    figure = loss_bands(curves_table(runs))
+    (panel,) = figure.axes
+    colours = {line.get_label(): line.get_color() for line in panel.get_lines()}
+    assert colours == {name: routing_colour(name) for name in ("standard", "lft")}
+    (panel,) = differences_by_budget(comparison_table(runs)).axes
+    assert panel.get_lines()[0].get_color() == routing_colour("lft")
+
+
+def test_tasks_are_drawn_with_their_intervals(runs):
+    for folder in find_runs(runs):
+        add_evaluation(folder, "piqa", [choice_item(item, item % 3 > 0) for item in range(6)])
+    (panel,) = task_forest(task_differences(runs)).axes
+    assert [label.get_text() for label in panel.get_yticklabels()][-1] == "piqa acc, seed 0"
+
+
+def test_figures_for_a_paper_are_png_and_svg_with_text(runs, tmp_path):
+    paths = write_figures(runs, tmp_path / "figures")
+    assert {path.suffix for path in paths} == {".png", ".svg"}
+    names = {path.stem for path in paths}
+    assert {"loss_by_tokens", "differences_by_routing", "frontier_stored_bytes"} <= names
+    assert "tasks" not in names
+    drawn = (tmp_path / "figures" / "loss_by_tokens.svg").read_text()
+    assert "training tokens" in drawn
+    before = (tmp_path / "figures" / "loss_by_tokens.svg").read_bytes()
+    write_figures(runs, tmp_path / "figures")
+    assert (tmp_path / "figures" / "loss_by_tokens.svg").read_bytes() == before
+
+
+def test_nothing_to_draw_is_said(tmp_path):
+    start_run(tmp_path / "runs", make_config("lft", 0))
+    with pytest.raises(RequestError, match="no run has validated yet"):
+        loss_bands(curves_table(tmp_path / "runs"))
+    with pytest.raises(RequestError, match="no run is done yet"):
+        frontier(deployment_table(tmp_path / "runs"))
+    with pytest.raises(RequestError, match="there is no cost 'joy'; choose one of stored_bytes"):
+        frontier(deployment_table(tmp_path / "runs"), "joy")
