@@ -20,6 +20,7 @@
 
 # %%
 from lft.analysis import (
+    differences_over_seeds,
     figure_or_reason,
     print_evaluations,
     runs_location,
@@ -40,6 +41,14 @@ print_evaluations(RUNS)
 figure_or_reason(task_forest, task_differences(RUNS))
 
 # %% [markdown]
+# ## Over seeds and items together
+#
+# Another seed gives another model, other items another score: the interval covers both.
+
+# %%
+differences_over_seeds(RUNS).round(4)
+
+# %% [markdown]
 # ## All numbers
 
 # %%
@@ -51,5 +60,5 @@ task_differences(RUNS)
 # %% [markdown]
 # ## What this does not say
 #
-# Intervals cover the choice of items. Another seed gives another model: with several seeds, look at whether
-# the differences agree. Many tasks and categories make some of them look different by chance.
+# Many tasks and categories make some of them look different by chance. The intervals of single pairs cover
+# the choice of items alone.

@@ -31,6 +31,7 @@ from lft.analysis.study_figures import (
 from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.task_console import print_evaluations, score_text
 from lft.analysis.task_tables import scores_table, task_differences
+from lft.analysis.two_way import differences_over_seeds
 from lft.analysis.verdicts import claims_of, noise_floor, verdicts_table
 from lft.analysis.visit_console import (
     figure_or_reason,
@@ -69,6 +70,7 @@ __all__ = [
     "deployment_table",
     "differences_by_budget",
     "differences_by_routing",
+    "differences_over_seeds",
     "evaluations",
     "execute",
     "figure_or_reason",

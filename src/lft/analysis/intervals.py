@@ -29,7 +29,7 @@ def ratio_interval(
     return (middle - root) / quadratic, (middle + root) / quadratic
 
 
-def t_quantile(degrees: int, confidence: float = 0.95) -> float:
+def t_quantile(degrees: float, confidence: float = 0.95) -> float:
     """The t within which a share `confidence` of Student's distribution lies, both sides together."""
     # scipy.special loads in a fraction of the time of scipy.stats.
     from scipy.special import stdtrit

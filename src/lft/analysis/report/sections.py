@@ -17,6 +17,7 @@ from lft.analysis.recurrence import fit_recurrence, observations_of
 from lft.analysis.report.charts import frontier_chart, interval_chart, loss_chart
 from lft.analysis.task_console import SHARES
 from lft.analysis.task_tables import scores_table, task_differences
+from lft.analysis.two_way import differences_over_seeds
 from lft.analysis.verdicts import RULE, verdicts_table
 from lft.errors import RequestError
 from lft.terminal import short
@@ -147,7 +148,9 @@ def tasks(runs: Runs) -> Section:
             interval_chart(drawn, names, "difference", "difference in accuracy, paired over items", colours)
         ]
     words = ["At these sizes accuracies sit near chance; validation loss is the primary outcome."]
-    return Section("Tasks", words, charts, {"Scores": scores, "Differences": paired})
+    over_seeds = differences_over_seeds(runs.location, baseline=runs.baseline)
+    tables = {"Over seeds and items": over_seeds, "Scores": scores, "Differences": paired}
+    return Section("Tasks", words, charts, tables)
 
 
 def deployment(runs: Runs) -> Section:

@@ -1,0 +1,69 @@
+"""Seeds and items together."""
+
+import math
+
+import numpy as np
+import pytest
+from analysis.evaluated import add_evaluation, choice_item, make_pair, text_item
+
+from lft.analysis import differences_over_seeds
+from lft.analysis.two_way import two_way
+
+SIMULATIONS = 400
+
+
+def simulated(generator, seeds=4, items=60, of_seeds=0.02, of_items=0.1, together=0.1, mean=0.05):
+    return (
+        mean
+        + generator.normal(0, of_seeds, (seeds, 1))
+        + generator.normal(0, of_items, (1, items))
+        + generator.normal(0, together, (seeds, items))
+    )
+
+
+@pytest.mark.parametrize(("of_seeds", "of_items"), [(0.02, 0.1), (0.05, 0.02), (0.0, 0.3)])
+def test_intervals_cover_at_least_at_their_rate(of_seeds, of_items):
+    generator = np.random.default_rng(0)
+    covered = 0
+    for _ in range(SIMULATIONS):
+        values = simulated(generator, of_seeds=of_seeds, of_items=of_items)
+        found = two_way(values, np.ones(60))
+        covered += found.low <= 0.05 <= found.high
+    # No less than 95 % but for three standard errors of the simulation; never all by far.
+    assert covered / SIMULATIONS >= 0.95 - 0.033
+
+
+def test_items_that_are_lengths_count_by_them():
+    values, weights = np.array([[1.0, 3.0], [1.0, 3.0], [1.0, 3.0]]), np.array([3.0, 1.0])
+    found = two_way(values, weights)
+    assert found.mean == 1.5 and found.seed_error == 0 and found.item_error > 0
+
+
+def test_one_seed_has_no_interval_and_equal_answers_no_error():
+    found = two_way(np.array([[0.0, 1.0, 1.0]]), np.ones(3))
+    assert math.isnan(found.low) and found.item_error > 0
+    same = two_way(np.zeros((3, 4)), np.ones(4))
+    assert (same.mean, same.low, same.high) == (0, 0, 0)
+
+
+def test_runs_are_paired_seed_by_seed(tmp_path):
+    for seed in range(3):
+        for folder, worse in zip(make_pair(tmp_path / "runs", seed), (0.0, 2.0 + seed), strict=True):
+            documents = [text_item(number, 100 + number + worse, 40, 120) for number in range(5)]
+            add_evaluation(folder, "bits_per_byte", documents)
+            add_evaluation(folder, "piqa", [choice_item(number, number % 2 > 0) for number in range(4)])
+    table = differences_over_seeds(tmp_path / "runs").set_index(["task", "metric"])
+    row = table.loc["bits_per_byte", "nats_per_token"]
+    assert (row["routing"], row["pairs"], row["items"]) == ("lft", 3, 5)
+    assert row["difference"] == pytest.approx(3 / 40)
+    assert row["seed_error"] == pytest.approx(1 / 40 / math.sqrt(3))
+    assert table.loc["piqa", "acc"]["difference"] == 0
+
+
+def test_pairs_that_were_asked_otherwise_are_left_out_and_said(tmp_path):
+    for seed in range(2):
+        for folder in make_pair(tmp_path / "runs", seed):
+            items = [choice_item(number, True) for number in range(4)]
+            add_evaluation(folder, "piqa", items, limit=seed)
+    (row,) = differences_over_seeds(tmp_path / "runs").to_dict("records")
+    assert row["pairs"] == 1 and row["note"] == "one seed: no interval; 1 pairs were asked otherwise"
