@@ -146,8 +146,6 @@ def tidy(panel: "Axes") -> None:
 
 
 def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -> None:
-    from matplotlib.ticker import EngFormatter
-
     styles = _line_styles(list(dict.fromkeys(rows["routing"])))
     for (routing, _), run in rows.groupby(["routing", "run_id"], sort=False):
         look: dict[str, Any] = {"color": routing_colour(str(routing)), "linestyle": styles[str(routing)]}
@@ -169,12 +167,19 @@ def _draw_scale(panel: "Axes", rows: pd.DataFrame, x: str, log_x: bool | None) -
     if len(points) and points["val/loss"].min() < points["val/loss"].max():
         span = points["val/loss"].max() - points["val/loss"].min()
         panel.set_ylim(points["val/loss"].min() - 0.12 * span, points["val/loss"].max() + 0.12 * span)
+    name_axis(panel, x)
+    tidy(panel)
+
+
+def name_axis(panel: "Axes", x: str) -> None:
+    """Label the horizontal axis and write its counts short."""
+    from matplotlib.ticker import EngFormatter
+
     if x in ("train/tokens", "tokens"):
         panel.xaxis.set_major_formatter(lambda value, _: short(value))
     elif x == "train/flops":
         panel.xaxis.set_major_formatter(EngFormatter())
     panel.set_xlabel(AXIS_LABELS.get(x, x))
-    tidy(panel)
 
 
 def _line_styles(labels: list[str]) -> dict[str, LineStyle]:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from lft.analysis.bands import ARM_COLUMNS, seed_bands
 from lft.analysis.deployment import CONSTRAINTS
-from lft.analysis.figures import AXIS_LABELS, ROUTING_COLOURS, new_figure, routing_colour, tidy
+from lft.analysis.figures import ROUTING_COLOURS, name_axis, new_figure, routing_colour, tidy
 from lft.analysis.records import routing_order
 from lft.analysis.task_console import SHARES
 from lft.errors import RequestError
@@ -48,7 +48,7 @@ def loss_bands(curves: pd.DataFrame, x: str = "train/tokens", metric: str = "val
             panel.plot(line["x"], line["mean"], marker="o", markersize=3.5, color=colour, label=name)
             panel.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, linewidth=0)
         panel.set_title(f"scale {scale}", fontsize=10)
-        panel.set_xlabel(AXIS_LABELS.get(x, x))
+        name_axis(panel, x)
         tidy(panel)
         panel.legend(frameon=False, fontsize=8)
     panels[0].set_ylabel(METRIC_NAMES.get(metric, metric))

@@ -60,7 +60,10 @@ def loss_chart(curves: pd.DataFrame, metric: str, name: str) -> "Figure":
         }
         for place, x in enumerate(axes)
     ]
-    menu = {"type": "buttons", "direction": "right", "x": 0, "y": 1.14, "xanchor": "left", "buttons": buttons}
+    # The chosen button is always light, so its words are always dark.
+    colours = {"bgcolor": "#dddddd", "font": {"color": "#1a1a1a"}}
+    place_of_menu = {"type": "buttons", "direction": "right", "x": 0, "y": 1.14, "xanchor": "left"}
+    menu = {**place_of_menu, **colours, "buttons": buttons}
     figure.update_layout(**LAYOUT, updatemenus=[menu])
     figure.update_xaxes(title_text=AXES[axes[0]] if axes else "", gridcolor="rgba(128,128,128,0.25)")
     figure.update_yaxes(title_text=name, gridcolor="rgba(128,128,128,0.25)")
