@@ -64,7 +64,7 @@ def _as_data(number: int, part: Section) -> dict[str, Any]:
         "id": f"part-{number}",
         "title": part.title,
         "words": part.words,
-        "charts": [chart.to_json() for chart in part.charts],
+        "charts": [(chart.to_json(), chart.layout.height) for chart in part.charts],
         "tables": {caption: _table_data(table) for caption, table in part.tables.items()},
     }
 
