@@ -4,6 +4,7 @@ import os
 import sys
 
 from lft.analysis import answer, choose, print_evaluations
+from lft.errors import RequestError
 from lft.evaluation import read_settings, setting_keys
 
 STUDY_TASKS = "piqa,arc_easy,arc_challenge,hellaswag,winogrande,blimp,lambada_openai"
@@ -26,6 +27,8 @@ def evaluate(request: dict[str, str]) -> None:
     from lft.evaluation.job import evaluate_runs
 
     tasks = [name.strip() for name in request["tasks"].split(",") if name.strip()]
+    if not tasks:
+        raise RequestError(f"tasks= names no task; give some, such as {STUDY_TASKS}")
     evaluate_runs(request["run"], tasks, request["checkpoints"], settings, force)
     every_checkpoint = request["checkpoints"] != "last"
     print_evaluations(request["run"], tasks, request["baseline"], every_checkpoint)

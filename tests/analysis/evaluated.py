@@ -9,6 +9,7 @@ def choice_item(number, right, **columns):
     """An item with two choices of which the first is right."""
     return {
         "subtask": "piqa",
+        "output_type": "multiple_choice",
         "item": number,
         "content": f"{number:016x}",
         "category": None,
@@ -24,7 +25,7 @@ def choice_item(number, right, **columns):
         "chance": 0.5,
         "weight": 1.0,
         "truncated_tokens": 0,
-        "metrics": {"acc": float(right)},
+        "metrics": {"acc": float(bool(right))},
         **columns,
     }
 
@@ -33,6 +34,7 @@ def text_item(number, nats, tokens, num_bytes, **columns):
     """A document that was scored whole."""
     return {
         "subtask": "bits_per_byte",
+        "output_type": "loglikelihood_rolling",
         "item": number,
         "content": f"{number:016x}",
         "cluster": f"{number:016x}",

@@ -12,6 +12,7 @@ from lft.analysis import items_table, print_evaluations, scores_table, task_diff
 from lft.analysis.elo import elo_rating
 from lft.analysis.estimates import mcnemar_p
 from lft.errors import RequestError
+from lft.runs import write_evaluation
 
 STANDARD = [True, False, True, False, True, False, False, False]
 LFT = [True, True, True, True, True, False, False, True]
@@ -194,6 +195,54 @@ def test_checkpoints_are_compared_with_their_like(pair, tmp_path):
     table = task_differences(tmp_path / "runs", every_checkpoint=True)
     piqa = table[table["task"] == "piqa"]
     assert list(zip(piqa["tokens"], piqa["difference"], strict=True)) == [(50_000, 1.0), (100_000, 3 / 8)]
+
+
+def test_metrics_between_right_and_wrong_keep_their_names(tmp_path):
+    folder = make_run(tmp_path / "runs", "lft", 0, 5.0)
+    items = [choice_item(number, None, metrics={"acc": share}) for number, share in enumerate((0.2, 0.6))]
+    add_evaluation(folder, "truthfulqa_mc2", items)
+    row = only(scores_table(tmp_path / "runs"), task="truthfulqa_mc2")
+    assert (row["metric"], row["value"], row["share"]) == ("acc", 0.4, False)
+
+
+def test_what_lm_eval_aggregates_itself_is_shown_without_interval(tmp_path):
+    folder = make_run(tmp_path / "runs", "lft", 0, 5.0)
+    items = [choice_item(number, None, metrics={}) for number in range(3)]
+    results = {"cola": {"mcc,none": 0.25, "mcc_stderr,none": "N/A", "alias": "cola"}}
+    write_evaluation(
+        folder.evaluations / "cola.parquet",
+        100_000,
+        items,
+        {"identity": {"task": "cola"}, "results": results},
+    )
+    row = only(scores_table(tmp_path / "runs"), task="cola")
+    assert (row["metric"], row["value"]) == ("mcc", 0.25) and math.isnan(row["low"])
+
+
+def test_other_moments_of_training_are_not_compared(pair, tmp_path):
+    standard, lft = pair
+    for folder, tokens in ((standard, 50_000), (lft, 20_000)):
+        add_evaluation(folder, "arc_easy", [choice_item(number, True) for number in range(4)], tokens=tokens)
+    row = only(task_differences(tmp_path / "runs"), task="arc_easy")
+    assert row["problem"] == "asked after 20,000 tokens, the baseline after 50,000"
+
+
+def test_runs_without_a_partner_are_named(tmp_path):
+    for seed in (0, 1):
+        for folder in make_pair(tmp_path / "runs", seed):
+            add_evaluation(folder, "piqa", [choice_item(number, True) for number in range(3)])
+    alone = make_run(tmp_path / "runs", "lft", 2, 5.0)
+    add_evaluation(alone, "piqa", [choice_item(number, True) for number in range(3)])
+    (row,) = task_differences(tmp_path / "runs").query("problem != ''").to_dict("records")
+    assert (row["run_id"], row["problem"]) == (alone.name, "no standard run of this scale, budget and seed")
+
+
+def test_shares_stay_between_none_and_all(tmp_path):
+    folder = make_run(tmp_path / "runs", "lft", 0, 5.0)
+    items = [choice_item(number, number > 0, cluster=f"passage {number // 2}") for number in range(4)]
+    add_evaluation(folder, "piqa", items)
+    row = only(scores_table(tmp_path / "runs"), task="piqa")
+    assert 0 <= row["low"] < row["value"] < row["high"] <= 1
 
 
 def test_nothing_evaluated_is_said(tmp_path):

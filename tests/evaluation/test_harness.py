@@ -6,9 +6,8 @@ from functools import cache
 from pathlib import Path
 
 import datasets
-import numpy as np
 import pytest
-from evaluation.items import ITEMS, write_items
+from evaluation.items import ITEMS, QUESTIONS, write_items
 from lm_eval.api.instance import Instance
 from lm_eval.evaluator import evaluate
 from lm_eval.tasks import TaskManager
@@ -18,6 +17,7 @@ from lft.data import END_OF_TEXT
 from lft.errors import RequestError
 from lft.evaluation import Settings
 from lft.evaluation.harness import HarnessTask
+from lft.evaluation.harness_items import item_rows
 from lft.evaluation.harness_model import HarnessModel
 from lft.evaluation.local_files import DEFINITIONS, LOCAL_FILES, file_definitions
 from lft.evaluation.scorer import Scorer
@@ -218,8 +218,20 @@ def test_an_empty_choice_is_refused(scorer):
     request = Instance("loglikelihood", {}, ("a context", ""), 1, ("piqa", 7, 1))
     with pytest.raises(RequestError, match="piqa item 7 has an empty choice; mend or remove the item"):
         HarnessModel(scorer).loglikelihood([request])
-    within = Instance("loglikelihood", {}, ("", "\n"), 0, ("piqa", 8, 1))
-    assert np.isfinite(HarnessModel(scorer).loglikelihood([within])[0][0])
+    # lm-eval puts a space in front of a choice.
+    spaced = Instance("loglikelihood", {}, ("a context", " "), 1, ("piqa", 8, 1))
+    with pytest.raises(RequestError, match="piqa item 8 has an empty choice"):
+        HarnessModel(scorer).loglikelihood([spaced])
+
+
+def test_a_context_of_nothing_but_space_is_the_start_of_a_document(scorer):
+    def ask(*pairs):
+        return HarnessModel(scorer).loglikelihood([Instance("loglikelihood", {}, pair, 0) for pair in pairs])
+
+    alone = ask((" ", "the fox"))
+    assert alone == ask(("", " the fox"))
+    in_a_batch = ask(("the lazy dog", " jumps over a fox"), (" ", "the fox"))[1]
+    assert in_a_batch[0] == pytest.approx(alone[0][0], abs=1e-4)
 
 
 def test_a_wrong_choice_that_reads_like_the_right_one_is_counted(scorer, settings, tmp_path):
@@ -245,6 +257,10 @@ def test_only_so_many_items_of_each_task_when_limited(scorer, settings):
 def test_names_that_do_not_exist_suggest_others(settings):
     with pytest.raises(RequestError, match="there is no task 'hellaswagg'; did you mean hellaswag"):
         HarnessTask("hellaswagg", replace(settings, source="hub")).identity()
+    with pytest.raises(
+        RequestError, match=r"no files for task 'helaswag'; did you mean hellaswag. else choose"
+    ):
+        HarnessTask("helaswag", settings).identity()
     with pytest.raises(RequestError, match="there are no files for task 'mmlu'; choose among piqa, arc_easy"):
         HarnessTask("mmlu", settings).identity()
     Path(settings.folder, "piqa_validation.jsonl").unlink()
@@ -280,14 +296,60 @@ def test_an_unreachable_hub_ends_in_one_line(scorer, settings, monkeypatch):
         HarnessTask("piqa", online).ask(scorer)
 
 
+def test_an_answer_that_is_none_of_the_choices_is_named(scorer, settings, tmp_path):
+    item = {**QUESTIONS[0], "answer": -1}
+    settings = replace(settings, folder=str(write_items(tmp_path / "bad", arc_easy=[item])))
+    with pytest.raises(RequestError, match="ARC item a has answer -1, which is none of its 3 choices"):
+        HarnessTask("arc_easy", settings).ask(scorer)
+
+
+def test_an_answer_that_leaves_no_room_for_the_prompt_is_refused(scorer):
+    asked = Instance("generate_until", {}, ("a prompt", {"until": ["\n"], "max_gen_toks": 128}), 0)
+    with pytest.raises(
+        RequestError, match="asks for up to 128 new tokens, which leaves no room in the model's"
+    ):
+        HarnessModel(scorer).generate_until([asked])
+
+
+def test_a_task_whose_code_fails_is_named(scorer, settings, monkeypatch):
+    def fail(*_, **__):
+        raise TypeError("no such function")
+
+    monkeypatch.setattr(harness, "evaluate", fail)
+    with pytest.raises(RequestError, match=r"lm-eval cannot ask task 'piqa' .TypeError: no such function."):
+        HarnessTask("piqa", settings).ask(scorer)
+
+
 def test_settings_are_checked():
     for wrong, complaint in (
         ({"source": "web"}, "eval.source=web is not one of hub, files"),
         ({"batch_tokens": 0}, "eval.batch_tokens=0 must be 1 or more"),
         ({"long_context": float("nan")}, "eval.long_context=nan must be 1 or more"),
+        ({"long_context": float("inf")}, "eval.long_context=inf must be 1 or more"),
     ):
         with pytest.raises(RequestError, match=complaint):
             Settings(**wrong)
+
+
+def test_whole_texts_count_the_bytes_that_lm_eval_divides_by():
+    from types import SimpleNamespace
+
+    text, page = "a page .", "a page."
+    model = SimpleNamespace(truncated={}, tokens={(text,): 4})
+    sample = {
+        "doc_id": 0,
+        "doc": {"page": page},
+        "doc_hash": "0" * 64,
+        "filter": "none",
+        "arguments": [(text,)],
+        "resps": [[-9.0]],
+        "metrics": ["bits_per_byte"],
+        "bits_per_byte": (-9.0, len(page)),
+    }
+    task = SimpleNamespace(OUTPUT_TYPE="loglikelihood_rolling")
+    (row,) = item_rows(task, "wikitext", [sample], model, is_group=False)
+    assert (row["bytes"], row["log_probabilities"], row["tokens"]) == ([7], [-9.0], [4])
+    assert row["output_type"] == "loglikelihood_rolling" and row["right"] is None
 
 
 def test_facts_are_plain_json(scorer, settings):

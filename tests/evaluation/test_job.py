@@ -10,6 +10,7 @@ from composing import ROOT
 from evaluation.items import ITEMS, write_items
 
 from lft.errors import RequestError, RunFailed
+from lft.evaluation.harness import HarnessTask
 from lft.evaluation.job import evaluate_runs, task_file
 from lft.runs import file_sha256, read_evaluations
 
@@ -108,6 +109,13 @@ def test_an_item_that_breaks_off_leaves_the_tasks_before_it(run, settings, tmp_p
     assert [path.name for path in run.evaluations.glob("*.parquet")] == ["arc_easy.parquet"]
 
 
+def test_a_task_named_twice_is_asked_once_and_no_item_counts_twice(run, settings, monkeypatch):
+    assert set(evaluate(run, settings, ["piqa", "piqa"])) == {"piqa"}
+    monkeypatch.setattr(HarnessTask, "load", lambda task: {"piqa"})
+    with pytest.raises(RequestError, match="piqa is part of both arc_easy and hellaswag; ask one of them"):
+        evaluate(run, settings, ["arc_easy", "hellaswag"])
+
+
 @pytest.mark.slow
 def test_the_command_evaluates_and_prints_tables(runs, settings):
     def run_command(*arguments):
@@ -123,7 +131,8 @@ def test_the_command_evaluates_and_prints_tables(runs, settings):
     assert any(line.startswith("average") for line in lines)
     assert "Differences from standard" in done.stdout
     for wrong, complaint in (
-        (["tasks=piqaa", *asked], "there are no files for task 'piqaa'; choose among"),
+        (["tasks=piqaa", *asked], "there are no files for task 'piqaa'; did you mean piqa? else choose"),
+        (["tasks=,"], "tasks= names no task; give some, such as piqa,"),
         (["eval.source=web"], "eval.source=web is not one of hub, files\n"),
         (["eval.limit=many"], "eval.limit=many must be a whole number\n"),
     ):

@@ -30,7 +30,8 @@ from lft.analysis.study_figures import (
 )
 from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.task_console import print_evaluations, score_text
-from lft.analysis.task_tables import scores_table, task_differences
+from lft.analysis.task_differences import task_differences
+from lft.analysis.task_scores import scores_table
 from lft.analysis.two_way import differences_over_seeds
 from lft.analysis.verdicts import claims_of, noise_floor, verdicts_table
 from lft.analysis.visit_console import (

@@ -9,7 +9,6 @@ from lft.analysis.bands import ARM_COLUMNS, seed_bands
 from lft.analysis.deployment import CONSTRAINTS
 from lft.analysis.figures import ROUTING_COLOURS, name_axis, new_figure, routing_colour, tidy
 from lft.analysis.records import routing_order
-from lft.analysis.task_console import SHARES
 from lft.errors import RequestError
 from lft.terminal import short
 
@@ -127,7 +126,7 @@ def task_forest(differences: pd.DataFrame) -> "Figure":
     Raises:
         RequestError: No two runs were compared.
     """
-    drawn = differences[(differences["kind"] == "") & differences["metric"].isin(SHARES)]
+    drawn = differences[(differences["kind"] == "") & differences["share"].eq(True)]
     if drawn.empty:
         raise RequestError("no two runs were asked the same tasks; there is nothing to draw")
     figure = new_figure(7.0, 1.4 + 0.3 * len(drawn))

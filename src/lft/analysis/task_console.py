@@ -9,12 +9,12 @@ import pandas as pd
 from rich.markup import escape
 
 from lft.analysis.items import evaluations
-from lft.analysis.task_tables import AVERAGE, scores_table, task_differences
+from lft.analysis.task_differences import task_differences
+from lft.analysis.task_scores import AVERAGE, scores_table
 from lft.errors import RequestError
 from lft.terminal import make_table, short, show
 
 WORDS, COUNTS = ["task", "group", "metric", "routing", "scale"], ["tokens", "seed", "items"]
-SHARES = ("own", "acc", "acc_norm", "weighted_acc", "exact_match")
 SCORES = """Scores with 95 % intervals over items. Accuracies in percent: higher is better; bits, nats and
 perplexity: lower is better. The average counts each task once, by its own metric (acc_norm where there is
 one)."""
@@ -71,7 +71,7 @@ def _print_scores(scores: pd.DataFrame, file: TextIO) -> None:
     )
     table = make_table(WORDS, [*COUNTS, "value", "95 % interval", "chance"])
     for row in order:
-        share = row["metric"] in SHARES
+        share = row["share"]
         table.add_row(
             *_head(row),
             _number(row["value"], share),
@@ -87,7 +87,7 @@ def _print_differences(differences: pd.DataFrame, file: TextIO) -> None:
     for row in differences.to_dict("records"):
         if row["problem"]:
             continue
-        share = row["metric"] in SHARES
+        share = row["share"]
         table.add_row(
             *_head(row),
             _number(row["difference"], share, sign=True),
@@ -97,8 +97,10 @@ def _print_differences(differences: pd.DataFrame, file: TextIO) -> None:
             _number(row["detectable"], share),
         )
     show([table], file)
+    for arm, other in differences[["run_id", "baseline_run_id"]].dropna().drop_duplicates().to_numpy():
+        print(f"{arm} minus {other}", file=file)
     for row in differences[differences["problem"] != ""].to_dict("records"):
-        print(f"{row['task']}: {row['run_id']} and {row['baseline_run_id']}: {row['problem']}", file=file)
+        print(f"not compared: {row['run_id']} {row['task']}: {row['problem']}", file=file)
 
 
 def _head(row: Row) -> list[str]:
@@ -108,7 +110,7 @@ def _head(row: Row) -> list[str]:
 
 def score_text(row: Row) -> str:
     """A row of `scores_table` in words: the value, its interval, and the level of chance."""
-    share = row["metric"] in SHARES
+    share = row["share"]
     text = f"{_number(row['value'], share)}{' %' if share else ''} over {row['items']} items"
     if not pd.isna(row["low"]):
         text += f" (95 % interval {_interval(row['low'], row['high'], share)})"

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 NATS_PER_BIT = math.log(2)
+WHOLE_TEXT = "loglikelihood_rolling"
 WEIGHTED = "weighted_acc"
 
 
@@ -28,8 +29,8 @@ class Metric:
     display: Callable[[float], float] = float
 
     @property
-    def is_accuracy(self) -> bool:
-        """Whether the values say right or wrong."""
+    def is_share(self) -> bool:
+        """Whether the values say yes or no, so that the mean is a share."""
         return bool(np.isin(self.values, (0.0, 1.0)).all())
 
 
@@ -37,10 +38,10 @@ def task_metrics(items: pd.DataFrame) -> list[Metric]:
     """All metrics of a task's items; the first one is the task's own.
 
     For texts that are scored whole these are bits per byte and nats per token, each weighted so that the
-    mean is that of all text; else what lm-eval measures, the one that decides `right` first, and where
-    weights differ the weighted accuracy.
+    mean is that of all text; else the numbers that lm-eval has for every item, the one that decides `right`
+    first, and where weights differ the weighted accuracy.
     """
-    if items["right"].isna().all() and items["log_probabilities"].notna().all():
+    if items["output_type"].eq(WHOLE_TEXT).all():
         return _text_metrics(items)
     ones = np.ones(len(items))
     right = items["right"].to_numpy(dtype=float, na_value=np.nan)
@@ -62,7 +63,7 @@ def task_metrics(items: pd.DataFrame) -> list[Metric]:
 
 def main_metrics(metrics: list[Metric]) -> list[Metric]:
     """The ones that categories are told apart by: the task's own, and with its weights."""
-    return [metric for metric in metrics if metric is metrics[0] or metric.name == WEIGHTED]
+    return [metric for metric in metrics if metric in metrics[:1] or metric.name == WEIGHTED]
 
 
 def _text_metrics(items: pd.DataFrame) -> list[Metric]:

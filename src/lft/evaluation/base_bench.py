@@ -115,13 +115,14 @@ class BaseBench:
         data = {"dataset": REPOSITORY, "revision": REVISION, "sha256": SHA256}
         return {"limit": self.settings.limit, "too_long": self.settings.too_long, "data": data}
 
-    def load(self) -> None:
+    def load(self) -> set[str]:
         """Read the items once, to see that they are whole.
 
         Raises:
             RequestError: As of `read_items`.
         """
         read_items(find_file(Path(self.settings.folder)))
+        return {self.name}
 
     def ask(self, scorer: Scorer) -> Answers:
         """What a model answers.
@@ -142,7 +143,7 @@ def ask_items(scorer: Scorer, rows: list[Row]) -> Answers:
         )
         for whole in wholes:
             prefix, scored = split_at_boundary(context, whole)
-            pair, excess = scorer.fit(Pair(prefix or [scorer.end_of_text], scored), f"{NAME} item {number}")
+            pair, excess = scorer.fit(Pair(prefix, scored), f"{NAME} item {number}")
             pairs.append(pair)
             cut.append(excess)
             counts.append(len(scored))
@@ -164,6 +165,7 @@ def _item(number: int, row: Mapping[str, Any], answer: list[tuple[float, int]], 
     right = prediction == row["label"]
     return {
         "subtask": NAME,
+        "output_type": "multiple_choice",
         "item": number,
         "content": content_hash("\n".join([row["context"], *row["continuations"]])),
         "category": row["category"],

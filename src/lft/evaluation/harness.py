@@ -2,7 +2,9 @@
 
 import difflib
 import json
+import logging
 import os
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
 from lm_eval.evaluator import evaluate
 from lm_eval.tasks import TaskManager
 
@@ -71,13 +75,13 @@ class HarnessTask:
             raise RequestError(f"there is no task '{self.name}'; {_nearest(self.name)}")
         return {**shared, "data": "hub"}
 
-    def load(self) -> None:
-        """Get the items, once for all models.
+    def load(self) -> set[str]:
+        """Get the items, once for all models; the names of the tasks they belong to.
 
         Raises:
             RequestError: They cannot be had.
         """
-        _loaded(self.name, self.settings)
+        return set(_loaded(self.name, self.settings)["tasks"])
 
     def ask(self, scorer: Scorer) -> Answers:
         """What a model answers.
@@ -87,9 +91,16 @@ class HarnessTask:
         """
         loaded = _loaded(self.name, self.settings)
         model = HarnessModel(scorer)
-        results = evaluate(
-            model, loaded, limit=self.settings.limit or None, bootstrap_iters=0, log_samples=True
-        )
+        _seed()
+        try:
+            results = evaluate(model, loaded, limit=self.settings.limit or None, bootstrap_iters=0)
+        except RequestError:
+            raise
+        # Tasks bring code of their own.
+        except Exception as error:
+            raise RequestError(
+                f"lm-eval cannot ask task '{self.name}' ({type(error).__name__}: {error}); leave it out"
+            ) from error
         assert results is not None, "one process gets the results"
         is_group = len(loaded["tasks"]) > 1
         items = [
@@ -107,8 +118,10 @@ class HarnessTask:
 
 
 def _no_files(name: str) -> str:
+    near = difflib.get_close_matches(name, LOCAL_FILES, n=2)
+    hint = f"did you mean {', '.join(near)}? else " if near else ""
     return (
-        f"there are no files for task '{name}'; choose among {', '.join(LOCAL_FILES)}, base_bench, "
+        f"there are no files for task '{name}'; {hint}choose among {', '.join(LOCAL_FILES)}, base_bench, "
         "bits_per_byte, loss_by_position, or use eval.source=hub for every task of lm-eval"
     )
 
@@ -118,8 +131,16 @@ def _nearest(name: str) -> str:
     return f"did you mean {', '.join(near)}?" if near else "list all with: lm-eval ls tasks"
 
 
+def _seed() -> None:
+    """Seed what tasks draw from, such as the order of choices, as lm-eval's command line does."""
+    random.seed(0)
+    np.random.seed(1234)
+    torch.manual_seed(1234)
+
+
 @lru_cache
 def _loaded(name: str, settings: Settings) -> Any:
+    _seed()
     with _definitions(name, settings) as manager:
         loaded = _load(manager, name, settings)
     for task in loaded["tasks"].values():
@@ -139,8 +160,9 @@ def _definitions(name: str, settings: Settings) -> Iterator[TaskManager]:
 
 
 def _load(manager: TaskManager, name: str, settings: Settings) -> Any:
-    entry = manager.task_index[name]
-    repository = (entry.cfg or {}).get("dataset_path")
+    # What it says while it loads is for those who write tasks.
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    repository = _repository(manager, name)
     if settings.source == "hub" and repository and not os.environ.get("HF_HUB_OFFLINE"):
         probe_dataset(repository, None, ADVICE)
     try:
@@ -154,6 +176,15 @@ def _load(manager: TaskManager, name: str, settings: Settings) -> Any:
             path = local_path(name, Path(settings.folder))
             raise RequestError(f"{cause}; {path} has items that its definition cannot read") from error
         raise RequestError(f"{cause}; {ADVICE.unreachable}") from error
+
+
+def _repository(manager: TaskManager, name: str) -> str | None:
+    """A dataset of the Hub that the task, or the first one of a group, needs."""
+    entry = manager.task_index.get(name)
+    while entry and (members := (entry.cfg or {}).get("task")) and isinstance(members, list):
+        first = members[0] if isinstance(members[0], str) else members[0].get("task")
+        entry = manager.task_index.get(first) if isinstance(first, str) else None
+    return (entry.cfg or {}).get("dataset_path") if entry else None
 
 
 def _revisions(loaded: Any) -> dict[str, Any]:

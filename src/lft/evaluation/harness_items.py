@@ -54,10 +54,11 @@ def item_rows(
 def _row(
     task: Task, subtask: str, sample: Mapping[str, Any], model: HarnessModel, metrics: Mapping[str, float]
 ) -> Row:
-    document, requests = sample["doc"], sample["arguments"]
+    document, requests, where = sample["doc"], sample["arguments"], f"{subtask} item {sample['doc_id']}"
     primary = next((name for name in PRIMARY_METRICS if name in metrics), None)
     row: Row = {
         "subtask": subtask,
+        "output_type": task.OUTPUT_TYPE,
         "item": sample["doc_id"],
         "content": sample["doc_hash"][:16],
         "cluster": _cluster(document),
@@ -68,20 +69,25 @@ def _row(
     if task.OUTPUT_TYPE == "generate_until":
         return {**row, "response": str(sample["resps"][0][0])}
     answers = [response[0] for response in sample["resps"]]
+    lengths: list[int] | None = None
     if task.OUTPUT_TYPE != "multiple_choice":
         choices = [requests[0][-1]]
         log_probabilities = [answer[0] if isinstance(answer, tuple) else answer for answer in answers]
+        # lm-eval counts the bytes of the text before it was prepared for the model.
+        weighed = sample.get("bits_per_byte") or sample.get("byte_perplexity")
+        if weighed:
+            lengths = [int(weighed[1])]
     else:
         # Requests beyond the choices are their unconditional twins.
         choices = list(task.doc_to_choice(document))
         log_probabilities = [answer[0] for answer in answers[: len(choices)]]
-        row |= _choice(task, document, choices, log_probabilities, primary, f"{subtask} item {row['item']}")
+        row |= _choice(task, document, choices, log_probabilities, primary, where)
     keys = [_key(request) for request in requests[: len(choices)]]
     return {
         **row,
         "log_probabilities": log_probabilities,
         "tokens": [model.tokens[key] for key in keys],
-        "bytes": [len(choice.encode()) for choice in choices],
+        "bytes": lengths or [len(choice.encode()) for choice in choices],
         "characters": [len(choice) for choice in choices],
     }
 
@@ -103,7 +109,9 @@ def _choice(
         raise RequestError(
             f"{where} names {gold!r} as right, which is none of its {len(choices)} choices; mend or remove it"
         )
-    lengths = [max(1, len(choice)) if primary == "acc_norm" else 1 for choice in choices]
+    if not all(choices):
+        raise RequestError(f"{where} has an empty choice; mend or remove the item")
+    lengths = [len(choice) if primary == "acc_norm" else 1 for choice in choices]
     right_texts = {choices[label] for label in labels}
     return {
         "labels": labels,

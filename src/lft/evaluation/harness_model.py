@@ -6,7 +6,6 @@ from typing import Any
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import TemplateLM
 from lm_eval.models.utils import handle_stop_sequences, normalize_gen_kwargs, postprocess_generated_text
-from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 
 from lft.data import END_OF_TEXT
 from lft.errors import RequestError
@@ -58,7 +57,8 @@ class HarnessModel(TemplateLM):
         """
         self._names = [_name(request) for request in requests]
         for request, name in zip(requests, self._names, strict=True):
-            if not request.args[1]:
+            # lm-eval puts a space in front of most choices.
+            if not request.args[1].strip():
                 raise RequestError(f"{name} has an empty choice; mend or remove the item")
         self._encode_ahead([request.args for request in requests])
         return super().loglikelihood(requests, disable_tqdm=True)
@@ -80,18 +80,10 @@ class HarnessModel(TemplateLM):
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = True) -> list[float]:
         """Log-probability of whole texts."""
-        windows: list[Pair] = []
-        counts = []
-        for (text,) in (request.args for request in requests):
-            cuts = get_rolling_token_windows(
-                self.tok_encode(text), self.eot_token_id, self.scorer.context_length, context_len=1
-            )
-            pieces = [Pair(*make_disjoint_window(cut)) for cut in cuts]
-            counts.append(len(pieces))
-            windows += pieces
-            self.tokens[text,] = sum(len(piece.continuation) for piece in pieces)
-        totals = iter([result.total for result in self.scorer.score(windows, "scoring texts")])
-        return [sum(next(totals) for _ in range(count)) for count in counts]
+        texts = [request.args[0] for request in requests]
+        documents = self.scorer.encode(texts)
+        self.tokens |= {(text,): len(tokens) for text, tokens in zip(texts, documents, strict=True)}
+        return self.scorer.score_documents(documents, 0, "scoring texts")
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = True) -> list[str]:
         """Continue prompts until a stopping sequence, cut from the left where they leave no room."""
@@ -119,23 +111,38 @@ class HarnessModel(TemplateLM):
     def _generate(self, prompts: Sequence[str], options: dict[str, Any]) -> list[str]:
         options = dict(normalize_gen_kwargs(options))
         stops = handle_stop_sequences(options["until"], eos=END_OF_TEXT)
-        most = min(options["max_gen_toks"], self.scorer.context_length - 1)
-        room = self.scorer.context_length - most
+        most, context = options["max_gen_toks"], self.scorer.context_length
+        room = context - most
+        if room < 1:
+            raise RequestError(
+                f"a task asks for up to {most} new tokens, which leaves no room in the model's context of "
+                f"{context}; leave it out"
+            )
         encoded = [tokens or [self.eot_token_id] for tokens in self.scorer.encode(prompts)]
         for prompt, tokens in zip(prompts, encoded, strict=True):
-            self.truncated[prompt,] = max(0, len(tokens) - room)
+            self.truncated[prompt,] = excess = max(0, len(tokens) - room)
+            if excess and self.scorer.settings.too_long == "refuse":
+                raise RequestError(
+                    f"a prompt has {len(tokens)} tokens, {excess} more than leave room for its answer; set "
+                    "eval.too_long=truncate, or leave the task out"
+                )
         sampler = Sampler(
             float(options.get("temperature") or 0),
             int(options.get("top_k") or 0),
             float(options.get("top_p") or 1),
         )
         written: list[list[int]] = [[] for _ in prompts]
+        ended = [False] * len(prompts)
         decoder = self.scorer.trained.tokenizer.decode
         inputs = [tokens[-room:] for tokens in encoded]
         for step in decode(self.scorer.model, inputs, most, sampler, self.eot_token_id):
-            for tokens, token in zip(written, step, strict=True):
-                tokens += [token] if token not in (None, self.eot_token_id) else []
-            if all(any(stop in decoder(tokens) for stop in stops) for tokens in written):
+            for place, token in enumerate(step):
+                if token is None or token == self.eot_token_id:
+                    ended[place] = True
+                elif not ended[place]:
+                    written[place].append(token)
+                    ended[place] = any(stop in decoder(written[place]) for stop in stops)
+            if all(ended):
                 break
         return [postprocess_generated_text(decoder(tokens), stops, None) for tokens in written]
 

@@ -32,8 +32,8 @@ class EvaluationTask(Protocol):
     def identity(self) -> dict[str, Any]:
         """What decides the result beside the model; quick, and complains of what is missing."""
 
-    def load(self) -> None:
-        """Get the items, so that what is missing shows before the work begins."""
+    def load(self) -> set[str]:
+        """Get the items, so that what is missing shows before the work begins; the names of their tasks."""
 
     def ask(self, scorer: Scorer) -> Answers:
         """What a model answers."""
@@ -56,7 +56,7 @@ def evaluate_runs(
             with other settings.
         RunFailed: An item could not be scored after other tasks were written.
     """
-    evaluator = Evaluator([_find_task(name, settings) for name in tasks], settings, force)
+    evaluator = Evaluator([_find_task(name, settings) for name in dict.fromkeys(tasks)], settings, force)
     folders = find_runs(location, key="run")
     # All that can be known to be wrong is said before the work begins.
     pending = [
@@ -64,10 +64,18 @@ def evaluate_runs(
         for folder in folders
         for tokens in choose_milestones(folder, checkpoints)
     ]
-    for name in dict.fromkeys(name for _, _, asked in pending for name in asked):
-        evaluator.tasks[name].load()
+    _load({name: evaluator.tasks[name] for _, _, asked in pending for name in asked})
     for folder, tokens, asked in pending:
         evaluator.evaluate(folder, tokens, asked)
+
+
+def _load(tasks: dict[str, EvaluationTask]) -> None:
+    """Get the items of all tasks, none of which may be asked twice: they would count twice in an average."""
+    owners: dict[str, str] = {}
+    for name, task in tasks.items():
+        for member in task.load():
+            if owners.setdefault(member, name) != name:
+                raise RequestError(f"{member} is part of both {owners[member]} and {name}; ask one of them")
 
 
 def _find_task(name: str, settings: Settings) -> EvaluationTask:

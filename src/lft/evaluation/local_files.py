@@ -47,6 +47,11 @@ class LocalFile:
 
 def _arc_row(row: Row) -> Row:
     letters = "ABCDEFGHIJ"[: len(row["choices"])]
+    if not 0 <= row["answer"] < len(letters):
+        raise RequestError(
+            f"ARC item {row['id']} has answer {row['answer']}, which is none of its {len(letters)} choices; "
+            "mend or remove it"
+        )
     choices = {"text": row["choices"], "label": list(letters)}
     return {**row, "choices": choices, "answerKey": letters[row["answer"]]}
 

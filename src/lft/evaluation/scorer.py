@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
+from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -50,9 +51,13 @@ class Scorer:
             RequestError: There is nothing to score, the continuation alone is longer than the context, or
                 the pair is and is to be refused.
         """
-        context, continuation = pair
+        # Nothing before a text is the start of a document.
+        context, continuation = pair.context or [self.end_of_text], pair.continuation
         if not continuation:
-            raise RequestError(f"{where} has no tokens to score: a choice is empty; mend or remove the item")
+            raise RequestError(
+                f"{where} has no tokens to score: a choice is empty or melts into its context; mend or "
+                "remove the item"
+            )
         if len(continuation) > self.context_length:
             raise RequestError(
                 f"{where} asks for {len(continuation)} tokens, more than the model's context of "
@@ -66,6 +71,26 @@ class Scorer:
                 "set eval.too_long=truncate, or remove the item"
             )
         return Pair(context[excess:], continuation), excess
+
+    def score_documents(self, documents: Sequence[list[int]], overlap: int, what: str) -> list[float]:
+        """Log-probabilities of whole documents, from their end-of-text token on, in windows of the context.
+
+        Every token is predicted once; a document's last window is filled up from before.
+
+        Args:
+            documents: Token ids.
+            overlap: Tokens that a window shares with the one before it.
+            what: The name of the bar.
+        """
+        windows: list[Pair] = []
+        counts = []
+        for tokens in documents:
+            cuts = get_rolling_token_windows(tokens, self.end_of_text, self.context_length, overlap + 1)
+            pieces = [Pair(*make_disjoint_window(cut)) for cut in cuts]
+            counts.append(len(pieces))
+            windows += pieces
+        totals = iter([result.total for result in self.score(windows, what)])
+        return [sum(next(totals) for _ in range(count)) for count in counts]
 
     def score(self, pairs: Sequence[Pair], what: str) -> list[Score]:
         """Score pairs that fit; a bar named `what` shows how far it is."""

@@ -1,5 +1,6 @@
 """What can be asked of an evaluation."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -51,7 +52,7 @@ class Settings:
             if getattr(self, key) not in choices:
                 raise RequestError(f"eval.{key}={getattr(self, key)} is not one of {', '.join(choices)}")
         for key, least in {"batch_tokens": 1, "limit": 0, "long_context": 1}.items():
-            if not getattr(self, key) >= least:
+            if not least <= getattr(self, key) < math.inf:
                 raise RequestError(f"eval.{key}={getattr(self, key)} must be {least} or more")
 
 

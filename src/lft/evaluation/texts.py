@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
-
 from lft.data import FilesConfig, FileSource, token_bytes
 from lft.errors import RequestError
 from lft.evaluation.answers import Answers, Row, content_hash
@@ -41,27 +39,21 @@ class BitsPerByte:
         settings = self.settings
         return {"data": text_files(settings), "window": settings.window, "limit": settings.limit}
 
-    def load(self) -> None:
+    def load(self) -> set[str]:
         """Nothing: documents are read when they are asked."""
+        return {self.name}
 
     def ask(self, scorer: Scorer) -> Answers:
         """The log-probability of each document."""
-        context = scorer.context_length
-        overlap = context // 2 + 1 if self.settings.window == "sliding" else 1
-        windows: list[Pair] = []
-        items = []
-        documents = read_documents(self.settings)
-        for number, (text, tokens) in enumerate(zip(documents, scorer.encode(documents), strict=True)):
-            cuts = get_rolling_token_windows(tokens, scorer.end_of_text, context, overlap)
-            pieces = [Pair(*make_disjoint_window(cut)) for cut in cuts]
-            windows += pieces
-            items.append(
-                {**_row(self.name, number, text, len(text.encode()), len(tokens)), "pieces": len(pieces)}
-            )
-        totals = iter([result.total for result in scorer.score(windows, "scoring documents")])
-        for item in items:
-            item["log_probabilities"] = [sum(next(totals) for _ in range(item.pop("pieces")))]
-        return Answers(items, {"context_tokens": context, "context_overlap": overlap - 1})
+        overlap = scorer.context_length // 2 if self.settings.window == "sliding" else 0
+        texts = read_documents(self.settings)
+        documents = scorer.encode(texts)
+        totals = scorer.score_documents(documents, overlap, "scoring documents")
+        items = [
+            {**_row(self.name, number, text, len(text.encode()), len(tokens)), "log_probabilities": [total]}
+            for number, (text, tokens, total) in enumerate(zip(texts, documents, totals, strict=True))
+        ]
+        return Answers(items, {"context_tokens": scorer.context_length, "context_overlap": overlap})
 
 
 @dataclass(frozen=True)
@@ -87,8 +79,9 @@ class LossByPosition:
         settings = self.settings
         return {"data": text_files(settings), "long_context": settings.long_context, "limit": settings.limit}
 
-    def load(self) -> None:
+    def load(self) -> set[str]:
         """Nothing: documents are read when they are asked."""
+        return {self.name}
 
     def ask(self, scorer: Scorer) -> Answers:
         """The log-probability of each range in each stretch.
@@ -136,9 +129,11 @@ def read_documents(settings: Settings) -> list[str]:
     """The documents of the files that hold any text, as training would read them.
 
     Raises:
-        RequestError: A file is broken.
+        RequestError: A file is broken, or there is no text in any.
     """
     documents = [text for text in _source(settings).documents() if text]
+    if not documents:
+        raise RequestError(f"the files of eval.text={settings.text} hold no text; name others")
     return documents[: settings.limit or None]
 
 
@@ -155,12 +150,12 @@ def _row(name: str, number: int, text: str, num_bytes: int, num_tokens: int) -> 
     content = content_hash(text)
     return {
         "subtask": name,
+        "output_type": "loglikelihood_rolling",
         "item": number,
         "content": content,
         "cluster": content,
         "tokens": [num_tokens],
         "bytes": [num_bytes],
-        "characters": [len(text)],
         "weight": 1.0,
         "truncated_tokens": 0,
     }

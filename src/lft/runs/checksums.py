@@ -20,7 +20,9 @@ def write_checksum(path: Path) -> None:
 def recorded_checksum(path: Path) -> str | None:
     """The sum that was written beside a file; None where none was."""
     beside = _beside(path)
-    return beside.read_text(encoding="utf-8").split()[0] if beside.is_file() else None
+    words = beside.read_text(encoding="utf-8", errors="replace").split() if beside.is_file() else None
+    # A file that says nothing vouches for nothing.
+    return None if words is None else (words or [""])[0]
 
 
 def _beside(path: Path) -> Path:

@@ -33,11 +33,13 @@ class Evaluations:
 def items_schema() -> "pyarrow.Schema":
     """Columns of the file.
 
-    `item` and `content` (a hash of it) name an item within its `subtask`. Lists have an entry for every
-    choice: the sum of its log-probabilities in nats, its tokens, bytes and characters; a text that was only
-    scored is a single choice. `labels` are the right choices, `prediction` the one chosen, counted from 0;
-    null where there is nothing to choose. `cluster` is shared by items about the same passage.
-    `truncated_tokens` were cut from the left of the longest choice's context. `metrics` are the item's own.
+    `item` and `content` (a hash of it) name an item within its `subtask`; `output_type` is what was asked,
+    in lm-eval's words. Lists have an entry for every choice: the sum of its log-probabilities in nats, the
+    tokens that were scored, and the bytes and characters of the choice as the task words it (of a whole text,
+    the bytes that lm-eval divides by); a text that was only scored is a single choice. `labels` are the right
+    choices, `prediction` the one chosen, counted from 0; null where there is nothing to choose. `cluster` is
+    shared by items about the same passage. `truncated_tokens` were cut from the left of the longest choice's
+    context. `metrics` are the item's own.
     """
     import pyarrow
 
@@ -46,6 +48,7 @@ def items_schema() -> "pyarrow.Schema":
         [
             ("checkpoint_tokens", pyarrow.int64()),
             ("subtask", word),
+            ("output_type", word),
             ("item", pyarrow.int64()),
             ("content", pyarrow.string()),
             ("category", word),

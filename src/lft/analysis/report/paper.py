@@ -17,7 +17,7 @@ from lft.analysis.study_figures import (
     task_forest,
 )
 from lft.analysis.tables import curves_table
-from lft.analysis.task_tables import task_differences
+from lft.analysis.task_differences import task_differences
 from lft.errors import RequestError
 
 if TYPE_CHECKING:

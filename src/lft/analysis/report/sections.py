@@ -15,8 +15,8 @@ from lft.analysis.figures import routing_colour
 from lft.analysis.pairs import pairs_table
 from lft.analysis.recurrence import fit_recurrence, observations_of
 from lft.analysis.report.charts import frontier_chart, interval_chart, loss_chart
-from lft.analysis.task_console import SHARES
-from lft.analysis.task_tables import scores_table, task_differences
+from lft.analysis.task_differences import task_differences
+from lft.analysis.task_scores import scores_table
 from lft.analysis.two_way import differences_over_seeds
 from lft.analysis.verdicts import RULE, verdicts_table
 from lft.errors import RequestError
@@ -136,7 +136,7 @@ def tasks(runs: Runs) -> Section:
     if scores.empty:
         return Section("Tasks", ["No run was asked tasks yet: `python src/eval.py`."])
     paired = task_differences(runs.location, baseline=runs.baseline)
-    drawn = paired[(paired["kind"] == "") & paired["metric"].isin(SHARES)]
+    drawn = paired[(paired["kind"] == "") & paired["share"].eq(True)]
     charts = []
     if len(drawn):
         names = [
