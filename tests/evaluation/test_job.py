@@ -78,6 +78,14 @@ def test_several_runs_at_once(runs, settings):
     assert len(list(runs.glob("*/evals/piqa.parquet"))) == 2
 
 
+def test_among_several_runs_those_without_a_checkpoint_are_named(runs, settings, capsys):
+    (standard,) = runs.glob("standard-*")
+    shutil.rmtree(standard / "checkpoints")
+    evaluate_runs(str(runs), ["piqa"], "last", settings)
+    assert f"left out: {standard} has no checkpoint of a milestone yet" in capsys.readouterr().err
+    assert len(list(runs.glob("*/evals/piqa.parquet"))) == 1
+
+
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [

@@ -57,16 +57,30 @@ def evaluate_runs(
         RunFailed: An item could not be scored after other tasks were written.
     """
     evaluator = Evaluator([_find_task(name, settings) for name in dict.fromkeys(tasks)], settings, force)
-    folders = find_runs(location, key="run")
     # All that can be known to be wrong is said before the work begins.
     pending = [
         (folder, tokens, evaluator.pending(folder, tokens))
-        for folder in folders
-        for tokens in choose_milestones(folder, checkpoints)
+        for folder, chosen in _checkpoints(find_runs(location, key="run"), checkpoints).items()
+        for tokens in chosen
     ]
     _load({name: evaluator.tasks[name] for _, _, asked in pending for name in asked})
     for folder, tokens, asked in pending:
         evaluator.evaluate(folder, tokens, asked)
+
+
+def _checkpoints(folders: Sequence[RunFolder], checkpoints: str) -> dict[RunFolder, list[int]]:
+    """The checkpoints to evaluate; among several runs, those that have none are left out and named."""
+    chosen, missing = {}, []
+    for folder in folders:
+        try:
+            chosen[folder] = choose_milestones(folder, checkpoints)
+        except RequestError as error:
+            missing.append(error)
+    if not chosen:
+        raise missing[0]
+    for error in missing:
+        print(f"left out: {error}", file=sys.stderr)
+    return chosen
 
 
 def _load(tasks: dict[str, EvaluationTask]) -> None:
