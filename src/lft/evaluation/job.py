@@ -70,7 +70,8 @@ def evaluate_runs(
 
 def _checkpoints(folders: Sequence[RunFolder], checkpoints: str) -> dict[RunFolder, list[int]]:
     """The checkpoints to evaluate; among several runs, those that have none are left out and named."""
-    chosen, missing = {}, []
+    chosen: dict[RunFolder, list[int]] = {}
+    missing: list[RequestError] = []
     for folder in folders:
         try:
             chosen[folder] = choose_milestones(folder, checkpoints)
@@ -78,8 +79,8 @@ def _checkpoints(folders: Sequence[RunFolder], checkpoints: str) -> dict[RunFold
             missing.append(error)
     if not chosen:
         raise missing[0]
-    for error in missing:
-        print(f"left out: {error}", file=sys.stderr)
+    for reason in missing:
+        print(f"left out: {reason}", file=sys.stderr)
     return chosen
 
 

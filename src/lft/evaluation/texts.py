@@ -1,6 +1,7 @@
 """Bits per byte of texts, document by document, and loss by position, beyond the training context too."""
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from lft.data import FilesConfig, FileSource, token_bytes
@@ -131,10 +132,11 @@ def read_documents(settings: Settings) -> list[str]:
     Raises:
         RequestError: A file is broken, or there is no text in any.
     """
-    documents = [text for text in _source(settings).documents() if text]
-    if not documents:
+    documents = filter(None, _source(settings).documents())
+    asked = list(islice(documents, settings.limit or None))
+    if not asked:
         raise RequestError(f"the files of eval.text={settings.text} hold no text; name others")
-    return documents[: settings.limit or None]
+    return asked
 
 
 def _source(settings: Settings) -> FileSource:
