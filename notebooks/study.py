@@ -23,6 +23,8 @@ from lft.analysis import (
     crossings_table,
     curves_table,
     deployment_table,
+    deviations_by_order,
+    difference_along,
     differences_by_budget,
     differences_by_routing,
     figure_or_reason,
@@ -30,6 +32,8 @@ from lft.analysis import (
     frontier,
     loss_bands,
     observations_of,
+    option_curve,
+    order_effects,
     pairs_table,
     print_comparison,
     print_runs,
@@ -100,6 +104,28 @@ figure_or_reason(differences_by_routing, comparison, pairs)
 
 # %%
 figure_or_reason(differences_by_budget, comparison)
+
+# %% [markdown]
+# ## Does the order matter?
+#
+# Routings with as many steps, parameters and tokens, each against their mean, seed by seed. `p_order` tests
+# that all orders are worth the same.
+
+# %%
+orders = order_effects(RUNS)
+orders.round(4)
+
+# %%
+figure_or_reason(deviations_by_order, orders)
+
+# %% [markdown]
+# ## How many revisits, and where?
+
+# %%
+figure_or_reason(difference_along, option_curve(comparison, "revisits", default=1), "revisits")
+
+# %%
+figure_or_reason(difference_along, option_curve(comparison, "feedback_at"), "feedback_at")
 
 # %% [markdown]
 # ## What a further visit is worth

@@ -77,7 +77,7 @@ def test_the_notebook_of_the_study_answers_every_question(tmp_path):
             make_run(tmp_path / "runs", routing, seed, loss, claims={"better": claim})
     execute(REPOSITORY / "notebooks" / "study.py", tmp_path / "study.ipynb", tmp_path / "runs")
     text, pictures = shown(tmp_path / "study.ipynb")
-    assert pictures == 9
+    assert pictures == 10 and "there is nothing to draw" in text
     assert "supported" in text and "keeps its sign" in text and "not identified" in text
 
 

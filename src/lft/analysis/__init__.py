@@ -8,6 +8,7 @@ from lft.analysis.deployment import deployment_table
 from lft.analysis.figures import ROUTING_COLOURS, differences_by_routing, loss_against, routing_colour
 from lft.analysis.items import Evaluation, evaluations, items_table
 from lft.analysis.notebook import execute, runs_location
+from lft.analysis.orders import option_curve, order_effects
 from lft.analysis.pairs import paired_differences, pairs_table
 from lft.analysis.pictures import save_pictures
 from lft.analysis.published import (
@@ -22,6 +23,8 @@ from lft.analysis.recurrence import fit_recurrence, observations_of
 from lft.analysis.report import write_figures, write_report
 from lft.analysis.request import answer, choose, number, parse_request
 from lft.analysis.study_figures import (
+    deviations_by_order,
+    difference_along,
     differences_by_budget,
     frontier,
     loss_bands,
@@ -69,6 +72,8 @@ __all__ = [
     "crossings_table",
     "curves_table",
     "deployment_table",
+    "deviations_by_order",
+    "difference_along",
     "differences_by_budget",
     "differences_by_routing",
     "differences_over_seeds",
@@ -86,6 +91,8 @@ __all__ = [
     "noise_floor",
     "number",
     "observations_of",
+    "option_curve",
+    "order_effects",
     "other_routes",
     "paired_differences",
     "paired_questions_needed",

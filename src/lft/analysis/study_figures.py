@@ -87,6 +87,57 @@ def differences_by_budget(differences: pd.DataFrame) -> "Figure":
     return figure
 
 
+def deviations_by_order(orders: pd.DataFrame) -> "Figure":
+    """Draw how far routings of equal steps lie from their mean, best on top.
+
+    Args:
+        orders: Rows from `order_effects`.
+
+    Raises:
+        RequestError: No two comparable routings are done.
+    """
+    if orders.empty:
+        raise RequestError("no two routings of equal steps and parameters are done; there is nothing to draw")
+    figure = new_figure(6.4, 1.4 + 0.32 * len(orders))
+    panel = figure.subplots()
+    for height, row in enumerate(orders.iloc[::-1].to_dict("records")):
+        colour = routing_colour(row["routing"])
+        panel.plot([row["low"], row["high"]], [height, height], color=colour, linewidth=1.5)
+        panel.plot(row["deviation"], height, "o", color=colour, markersize=5)
+    names = [f"{row['routing']}, {row['scale']}" for row in orders.to_dict("records")]
+    panel.set_yticks(range(len(orders)), names[::-1], fontsize=8)
+    panel.axvline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
+    panel.set_xlabel("loss minus the mean of equal steps (nats)")
+    tidy(panel)
+    return figure
+
+
+def difference_along(curve: pd.DataFrame, option: str) -> "Figure":
+    """Draw the paired difference along an option, a line for each routing and scale.
+
+    Args:
+        curve: Rows from `option_curve`.
+        option: Its name.
+
+    Raises:
+        RequestError: No arm has the option.
+    """
+    if curve.empty:
+        raise RequestError(f"no arm differs in {option}; there is nothing to draw")
+    figure = new_figure(6.4, 4.0)
+    panel = figure.subplots()
+    for (family, scale), line in curve.groupby(["family", "scale"], sort=False):
+        colour = routing_colour(str(family))
+        panel.plot(line["value"], line["difference"], marker="o", color=colour, label=f"{family}, {scale}")
+        panel.vlines(line["value"], line["low"], line["high"], color=colour, linewidth=1)
+    panel.axhline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
+    panel.set_xlabel(option)
+    panel.set_ylabel(f"loss minus that of {curve['baseline'].iloc[0]} (nats)")
+    panel.legend(frameon=False, fontsize=8)
+    tidy(panel)
+    return figure
+
+
 def frontier(table: pd.DataFrame, cost: str = "stored_bytes") -> "Figure":
     """Draw loss against a cost; arms that no other beats in both are filled.
 

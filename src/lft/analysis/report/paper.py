@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from lft.analysis.comparison import comparison_table
 from lft.analysis.deployment import CONSTRAINTS, deployment_table
 from lft.analysis.figures import differences_by_routing
+from lft.analysis.orders import order_effects
 from lft.analysis.pairs import pairs_table
 from lft.analysis.study_figures import (
+    deviations_by_order,
     differences_by_budget,
     frontier,
     loss_bands,
@@ -46,6 +48,7 @@ def write_figures(location: str | Path, folder: Path, baseline: str = "standard"
             comparison_table(location, baseline), pairs_table(location, baseline)
         ),
         "differences_by_budget": lambda: differences_by_budget(comparison_table(location, baseline)),
+        "orders": lambda: deviations_by_order(order_effects(location)),
         "tasks": lambda: task_forest(task_differences(location, baseline=baseline)),
     }
     costs = deployment_table(location)

@@ -12,6 +12,7 @@ from lft.analysis.comparison import comparison_table
 from lft.analysis.crossings import crossings_table
 from lft.analysis.deployment import CONSTRAINTS, deployment_table
 from lft.analysis.figures import routing_colour
+from lft.analysis.orders import order_effects
 from lft.analysis.pairs import pairs_table
 from lft.analysis.recurrence import fit_recurrence, observations_of
 from lft.analysis.report.charts import frontier_chart, interval_chart, loss_chart
@@ -117,6 +118,21 @@ def crossings(runs: Runs) -> Section:
     return Section("Crossings", words, tables=tables)
 
 
+def orders(runs: Runs) -> Section:
+    """Routings of equal steps against their mean."""
+    table = order_effects(runs.location)
+    if table.empty:
+        return Section("Orders", ["No two routings of equal steps, parameters and tokens are done."])
+    words = [
+        "Routings with as many steps, parameters and tokens against their mean, in nats, seed by seed; "
+        "p_order tests that all orders are worth the same."
+    ]
+    names = [f"{row['routing']}, {row['scale']}" for row in table.to_dict("records")]
+    colours = [routing_colour(label) for label in table["routing"]]
+    chart = interval_chart(table, names, "deviation", "deviation in nats", colours)
+    return Section("Orders", words, [chart], {"Orders": table})
+
+
 def recurrence(runs: Runs) -> Section:
     """The exponent of recurrence."""
     fit = fit_recurrence(observations_of(runs.location))
@@ -175,6 +191,7 @@ PARTS: tuple[Callable[[Runs], Section], ...] = (
     losses,
     differences,
     crossings,
+    orders,
     recurrence,
     tasks,
     deployment,
