@@ -1,13 +1,21 @@
 """The report, in a real browser: it draws, sorts, filters, and shows the tables' numbers."""
 
 import re
+import shutil
 
 import pytest
 from analysis.browser import needs_browser, opened
 from analysis.evaluated import add_evaluation, choice_item
 from analysis.synthetic import make_config, make_run, start_run
 
-from lft.analysis import comparison_table, runs_table, scores_table, verdicts_table
+from lft.analysis import (
+    comparison_table,
+    deployment_table,
+    order_effects,
+    runs_table,
+    scores_table,
+    verdicts_table,
+)
 from lft.analysis.report import report_page, write_report
 from lft.analysis.report.sections import cell_text
 from lft.errors import RequestError
@@ -141,6 +149,23 @@ def test_different_data_is_said(tmp_path):
     start_run(tmp_path / "runs", make_config("lft", 0), data={"fingerprint": "other"})
     page = report_page(tmp_path / "runs")
     assert "The runs read 2 different data sets; such runs are never paired." in page
+
+
+def test_a_run_that_is_there_twice_is_refused(tmp_path):
+    folder = make_run(tmp_path / "runs", "standard", 0, 5.0)
+    shutil.copytree(folder.path, tmp_path / "runs" / "copy")
+    for table in (report_page, order_effects, deployment_table):
+        with pytest.raises(RequestError, match="are the same run; give a location with one of them"):
+            table(tmp_path / "runs")
+
+
+def test_losses_that_are_no_numbers_and_lines_cut_short_leave_a_page(tmp_path):
+    make_run(tmp_path / "runs", "standard", 0, 5.0)
+    diverged = make_run(tmp_path / "runs", "lft", 0, float("nan"))
+    with (diverged.path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 101, "tok')
+    page = report_page(tmp_path / "runs")
+    assert "val_loss is not a number, or not recorded" in page
 
 
 def test_wrong_requests_are_refused(tmp_path, runs):

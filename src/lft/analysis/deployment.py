@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lft.analysis.records import read_records, setting_labels
+from lft.analysis.records import read_records, refuse_repeats, setting_labels
 
 # What one would like to have little of, and what it is called.
 CONSTRAINTS = {
@@ -29,9 +29,10 @@ def deployment_table(location: str | Path) -> pd.DataFrame:
         `<cost>_frontier`: whether no other arm has both a lower loss and no more of it.
 
     Raises:
-        RequestError: No run is there.
+        RequestError: No run is there, or one is there twice.
     """
     records = read_records(location)
+    refuse_repeats(records)
     rows = [
         {
             "routing": record.routing,

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lft.analysis.effects import paired_effect
 from lft.analysis.pairs import CONDITION_COLUMNS
+from lft.analysis.records import read_records, refuse_repeats
 from lft.analysis.tables import runs_table
 
 ORDER_COLUMNS = [*CONDITION_COLUMNS, "num_steps", "parameters", "routing", "seeds", "deviation"]
@@ -31,8 +32,9 @@ def order_effects(location: str | Path) -> pd.DataFrame:
         `AnovaRM`) that all orders are worth the same; NaN below two seeds.
 
     Raises:
-        RequestError: No run is there.
+        RequestError: No run is there, or one is there twice.
     """
+    refuse_repeats(read_records(location))
     rows: list[dict[str, Any]] = []
     for key, losses in _groups(location):
         deviations = losses.sub(losses.mean(axis=1), axis=0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from lft.analysis.records import read_records, refuse_repeats
 from lft.analysis.report.provenance import configurations, origins
 from lft.analysis.report.sections import Runs, Section, cell_text, sections
 from lft.analysis.tables import curves_table, runs_table
@@ -39,11 +40,13 @@ def report_page(location: str | Path, baseline: str = "standard") -> str:
         baseline: The routing to subtract.
 
     Raises:
-        RequestError: No run is there.
+        RequestError: No run is there, or one is there twice.
     """
     from jinja2 import Environment
     from plotly.offline import get_plotlyjs
 
+    # The same run twice would pass for a further seed in every band and table.
+    refuse_repeats(read_records(location))
     runs = Runs(location, baseline, runs_table(location), curves_table(location))
     parts = [*sections(runs), configurations(location), origins(location)]
     files = resources.files("lft.analysis.report")
