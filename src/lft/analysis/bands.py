@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from lft.analysis.intervals import t_interval
+from lft.terminal import short
 
 ARM_COLUMNS = ["routing", "scale", "budget_tokens", "settings"]
 BAND_COLUMNS = [*ARM_COLUMNS, "step", "x", "seeds", "mean", "low", "high"]
@@ -35,3 +36,19 @@ def seed_bands(curves: pd.DataFrame, x: str = "train/tokens", metric: str = "val
     return table.sort_values(
         ["scale", "budget_tokens", "settings", "routing", "x"], kind="stable", ignore_index=True
     )
+
+
+def arms_of(bands: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows of each arm, by its routing and what else tells the arms apart.
+
+    Args:
+        bands: Rows from `seed_bands` that one chart shows.
+    """
+    several = bands["budget_tokens"].nunique() > 1
+    arms: dict[str, pd.DataFrame] = {}
+    arm: Any
+    for arm, rows in bands.groupby(ARM_COLUMNS, sort=False):
+        routing, _, budget, settings = arm
+        words = [routing, f"{short(budget)} tokens" if several else "", settings]
+        arms[" ".join(filter(None, words))] = rows
+    return arms

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-CONFIDENCE, POWER = 0.95, 0.80
+from lft.analysis.effects import POWER, SIGNIFICANCE
+
+CONFIDENCE = 1 - SIGNIFICANCE
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def mean_over_items(
     clustered = {"cov_type": "cluster", "cov_kwds": {"groups": groups}}
     robust = {"cov_type": "HC1"} if groups is None else clustered
     fit = WLS(values, np.ones(count), weights=weights).fit(use_t=True, **robust)
-    low, high = fit.conf_int(1 - CONFIDENCE)[0]
+    low, high = fit.conf_int(SIGNIFICANCE)[0]
     if is_proportion and groups is None and np.ptp(weights) == 0:
         low, high = wilson_interval(int(values.sum()), count)
     return Estimate(mean, float(fit.bse[0]), float(low), float(high))
@@ -66,7 +68,7 @@ def wilson_interval(right: int, count: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a proportion (1927, J. of the American Statistical Association 22, 209)."""
     from statsmodels.stats.proportion import proportion_confint
 
-    low, high = proportion_confint(right, count, alpha=1 - CONFIDENCE, method="wilson")
+    low, high = proportion_confint(right, count, alpha=SIGNIFICANCE, method="wilson")
     return float(low), float(high)
 
 

@@ -58,6 +58,25 @@ def new_figure(width: float, height: float) -> "Figure":
     return figure
 
 
+def scale_panels(
+    rows: pd.DataFrame, width: float, height: float, share_heights: bool = False
+) -> tuple["Figure", list[tuple["Axes", pd.DataFrame]]]:
+    """A figure with a panel beside the rows of each scale, in the order of the scales.
+
+    Args:
+        rows: Of any table of runs.
+        width: Inches of a panel.
+        height: Inches of the figure.
+        share_heights: Whether all panels have one vertical axis.
+    """
+    scales = list(dict.fromkeys(rows["scale"]))
+    figure = new_figure(1.8 + width * len(scales), height)
+    panels = figure.subplots(1, len(scales), squeeze=False, sharey=share_heights)[0]
+    return figure, [
+        (panel, rows[rows["scale"] == scale]) for panel, scale in zip(panels, scales, strict=True)
+    ]
+
+
 def routing_colour(label: str) -> str:
     """The colour of a routing, whatever its options; the same in every figure."""
     return ROUTING_COLOURS.get(label.split(" ")[0], "#6A3D9A")
@@ -85,13 +104,11 @@ def loss_against(
     drawn = curves.dropna(subset=[x])
     if drawn.empty:
         raise RequestError("no run has logged a step yet; there is nothing to draw")
-    scales = list(dict.fromkeys(drawn["scale"]))
-    figure = new_figure(1.8 + 4.6 * len(scales), 4.4)
-    panels = figure.subplots(1, len(scales), squeeze=False)[0]
-    for panel, scale in zip(panels, scales, strict=True):
-        _draw_scale(panel, drawn[drawn["scale"] == scale], x, log_x)
-        panel.set_title(_scale_title(scale, drawn[drawn["scale"] == scale]), fontsize=10)
-    panels[0].set_ylabel("loss (nats per token)")
+    figure, panels = scale_panels(drawn, 4.6, 4.4)
+    for panel, rows in panels:
+        _draw_scale(panel, rows, x, log_x)
+        panel.set_title(_scale_title(rows["scale"].iloc[0], rows), fontsize=10)
+    figure.axes[0].set_ylabel("loss (nats per token)")
     if title:
         figure.suptitle(title)
     _add_legend(figure, list(dict.fromkeys(drawn["routing"])))

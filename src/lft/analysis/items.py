@@ -9,7 +9,7 @@ import pandas as pd
 
 from lft.analysis.records import RunRecord, read_records
 from lft.errors import RequestError
-from lft.runs import read_evaluations
+from lft.runs import as_text, read_evaluations
 
 IDENTITY = ["subtask", "item", "content", "category"]
 
@@ -101,3 +101,25 @@ def _with_run(evaluation: Evaluation) -> pd.DataFrame:
     for place, (name, value) in enumerate(columns.items()):
         table.insert(place, name, value)
     return table
+
+
+def moment(evaluation: Evaluation) -> int | str:
+    """When in training: runs of other lengths, as those of equal FLOPs, meet at their ends."""
+    at_end = evaluation.tokens == evaluation.run.summary.get("train_tokens")
+    return "end" if at_end else evaluation.tokens
+
+
+def why_not_comparable(arm: Evaluation, other: Evaluation) -> str:
+    """Why two evaluations of one task cannot be compared item by item; empty where they can."""
+    if moment(arm) != moment(other):
+        return f"asked after {arm.tokens:,} tokens, the baseline after {other.tokens:,}"
+    differing = [key for key in arm.conditions if arm.conditions[key] != other.conditions.get(key)]
+    if differing:
+        values = ", ".join(
+            f"{key} ({as_text(arm.conditions[key])}, not {as_text(other.conditions.get(key))})"
+            for key in differing
+        )
+        return f"asked with another {values}"
+    if not arm.items[IDENTITY].equals(other.items[IDENTITY]):
+        return "the two were asked different items"
+    return ""

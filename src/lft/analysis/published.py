@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from lft.analysis.estimates import POWER, two_proportions, wilson_interval
+from lft.analysis.effects import POWER, SIGNIFICANCE
+from lft.analysis.estimates import two_proportions, wilson_interval
 
 QUESTIONS = 350
-SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True)

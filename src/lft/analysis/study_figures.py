@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from lft.analysis.bands import ARM_COLUMNS, seed_bands
+from lft.analysis.bands import arms_of, seed_bands
 from lft.analysis.deployment import CONSTRAINTS
-from lft.analysis.figures import ROUTING_COLOURS, name_axis, new_figure, routing_colour, tidy
+from lft.analysis.figures import ROUTING_COLOURS, name_axis, new_figure, routing_colour, scale_panels, tidy
 from lft.analysis.records import routing_order
 from lft.errors import RequestError
-from lft.terminal import short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,25 +31,17 @@ def loss_bands(curves: pd.DataFrame, x: str = "train/tokens", metric: str = "val
     bands = seed_bands(curves, x, metric)
     if bands.empty:
         raise RequestError("no run has validated yet; there is nothing to draw")
-    scales = list(dict.fromkeys(bands["scale"]))
-    figure = new_figure(1.8 + 4.4 * len(scales), 4.2)
-    panels = figure.subplots(1, len(scales), squeeze=False)[0]
-    for panel, scale in zip(panels, scales, strict=True):
-        rows = bands[bands["scale"] == scale]
-        for arm, line in sorted(
-            rows.groupby(ARM_COLUMNS, sort=False), key=lambda item: routing_order(item[0][0])
-        ):
-            routing, _, budget, settings = arm
-            colour = routing_colour(str(routing))
-            several = rows["budget_tokens"].nunique() > 1
-            name = " ".join(filter(None, [routing, short(budget) if several else "", settings]))
+    figure, panels = scale_panels(bands, 4.4, 4.2)
+    for panel, rows in panels:
+        for name, line in sorted(arms_of(rows).items(), key=lambda item: routing_order(item[0])):
+            colour = routing_colour(name)
             panel.plot(line["x"], line["mean"], marker="o", markersize=3.5, color=colour, label=name)
             panel.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, linewidth=0)
-        panel.set_title(f"scale {scale}", fontsize=10)
+        panel.set_title(f"scale {rows['scale'].iloc[0]}", fontsize=10)
         name_axis(panel, x)
         tidy(panel)
         panel.legend(frameon=False, fontsize=8)
-    panels[0].set_ylabel(METRIC_NAMES.get(metric, metric))
+    figure.axes[0].set_ylabel(METRIC_NAMES.get(metric, metric))
     return figure
 
 
@@ -66,11 +57,8 @@ def differences_by_budget(differences: pd.DataFrame) -> "Figure":
     drawn = differences[differences["pairs"] > 0]
     if drawn.empty:
         raise RequestError("no run found a partner of the baseline; there is nothing to draw")
-    scales = list(dict.fromkeys(drawn["scale"]))
-    figure = new_figure(1.8 + 3.4 * len(scales), 3.8)
-    panels = figure.subplots(1, len(scales), squeeze=False, sharey=True)[0]
-    for panel, scale in zip(panels, scales, strict=True):
-        rows = drawn[drawn["scale"] == scale]
+    figure, panels = scale_panels(drawn, 3.4, 3.8, share_heights=True)
+    for panel, rows in panels:
         for (routing, settings), line in rows.groupby(["routing", "settings"], sort=False):
             line = line.sort_values("budget_tokens")
             colour = routing_colour(str(routing))
@@ -79,11 +67,11 @@ def differences_by_budget(differences: pd.DataFrame) -> "Figure":
             panel.vlines(line["budget_tokens"], line["low"], line["high"], color=colour, linewidth=1)
         panel.axhline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
         panel.set_xscale("log")
-        panel.set_title(f"scale {scale}", fontsize=10)
+        panel.set_title(f"scale {rows['scale'].iloc[0]}", fontsize=10)
         panel.set_xlabel("budget (tokens)")
         tidy(panel)
         panel.legend(frameon=False, fontsize=8)
-    panels[0].set_ylabel(f"loss minus that of {drawn['baseline'].iloc[0]} (nats)")
+    figure.axes[0].set_ylabel(f"loss minus that of {drawn['baseline'].iloc[0]} (nats)")
     return figure
 
 
@@ -98,18 +86,8 @@ def deviations_by_order(orders: pd.DataFrame) -> "Figure":
     """
     if orders.empty:
         raise RequestError("no two routings of equal steps and parameters are done; there is nothing to draw")
-    figure = new_figure(6.4, 1.4 + 0.32 * len(orders))
-    panel = figure.subplots()
-    for height, row in enumerate(orders.iloc[::-1].to_dict("records")):
-        colour = routing_colour(row["routing"])
-        panel.plot([row["low"], row["high"]], [height, height], color=colour, linewidth=1.5)
-        panel.plot(row["deviation"], height, "o", color=colour, markersize=5)
     names = [f"{row['routing']}, {row['scale']}" for row in orders.to_dict("records")]
-    panel.set_yticks(range(len(orders)), names[::-1], fontsize=8)
-    panel.axvline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
-    panel.set_xlabel("loss minus the mean of equal steps (nats)")
-    tidy(panel)
-    return figure
+    return _intervals(orders, names, "deviation", "loss minus the mean of equal steps (nats)")
 
 
 def difference_along(curve: pd.DataFrame, option: str) -> "Figure":
@@ -180,16 +158,22 @@ def task_forest(differences: pd.DataFrame) -> "Figure":
     drawn = differences[(differences["kind"] == "") & differences["share"].eq(True)]
     if drawn.empty:
         raise RequestError("no two runs were asked the same tasks; there is nothing to draw")
-    figure = new_figure(7.0, 1.4 + 0.3 * len(drawn))
-    panel = figure.subplots()
-    for height, row in enumerate(drawn.iloc[::-1].to_dict("records")):
-        colour = routing_colour(row["routing"])
-        panel.plot([100 * row["low"], 100 * row["high"]], [height, height], color=colour, linewidth=1.5)
-        panel.plot(100 * row["difference"], height, "o", color=colour, markersize=5)
     names = [f"{row['task']} {row['metric']}, seed {row['seed']}" for row in drawn.to_dict("records")]
-    panel.set_yticks(range(len(drawn)), names[::-1], fontsize=8)
+    title = f"accuracy minus that of {drawn['baseline'].iloc[0]} (percentage points)"
+    return _intervals(drawn, names, "difference", title, unit=100)
+
+
+def _intervals(rows: pd.DataFrame, names: list[str], value: str, title: str, unit: float = 1.0) -> "Figure":
+    """Values with their 95 % intervals, the first row on top, and zero marked."""
+    figure = new_figure(6.7, 1.4 + 0.31 * len(rows))
+    panel = figure.subplots()
+    for height, row in enumerate(rows.iloc[::-1].to_dict("records")):
+        colour = routing_colour(row["routing"])
+        panel.plot([unit * row["low"], unit * row["high"]], [height, height], color=colour, linewidth=1.5)
+        panel.plot(unit * row[value], height, "o", color=colour, markersize=5)
+    panel.set_yticks(range(len(rows)), names[::-1], fontsize=8)
     panel.axvline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
-    panel.set_xlabel(f"accuracy minus that of {drawn['baseline'].iloc[0]} (percentage points)")
+    panel.set_xlabel(title)
     tidy(panel)
     return figure
 

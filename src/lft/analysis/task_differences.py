@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 from lft.analysis.estimates import detectable_difference, mcnemar_p, mean_over_items
-from lft.analysis.items import IDENTITY, Evaluation, evaluations
+from lft.analysis.items import Evaluation, evaluations, moment, why_not_comparable
 from lft.analysis.pairs import pairs_table
 from lft.analysis.task_metrics import Metric, groups_of, main_metrics, task_metrics
 from lft.analysis.task_scores import AVERAGE, NORMAL_REACH, OWN_METRIC, RUN_COLUMNS, Row, identity_of
 from lft.errors import RequestError
-from lft.runs import as_text
 
 DIFFERENCE_COLUMNS = [
     *RUN_COLUMNS,
@@ -95,7 +94,7 @@ def _compare(arm: Evaluation, others: Sequence[Evaluation]) -> list[Row]:
     of_task = [other for other in others if other.task == arm.task]
     if not of_task:
         return []
-    at_once = [other for other in of_task if _moment(other) == _moment(arm)]
+    at_once = [other for other in of_task if moment(other) == moment(arm)]
     other = at_once[0] if at_once else of_task[-1]
     head = {
         **identity_of(arm),
@@ -105,30 +104,9 @@ def _compare(arm: Evaluation, others: Sequence[Evaluation]) -> list[Row]:
         "group": "",
         "problem": "",
     }
-    if problem := _problem(arm, other):
+    if problem := why_not_comparable(arm, other):
         return [{**head, "problem": problem}]
     return _differences(arm, other, head)
-
-
-def _moment(evaluation: Evaluation) -> int | str:
-    """When in training: runs of other lengths, as those of equal FLOPs, meet at their ends."""
-    at_end = evaluation.tokens == evaluation.run.summary.get("train_tokens")
-    return "end" if at_end else evaluation.tokens
-
-
-def _problem(arm: Evaluation, other: Evaluation) -> str:
-    if _moment(arm) != _moment(other):
-        return f"asked after {arm.tokens:,} tokens, the baseline after {other.tokens:,}"
-    differing = [key for key in arm.conditions if arm.conditions[key] != other.conditions.get(key)]
-    if differing:
-        values = ", ".join(
-            f"{key} ({as_text(arm.conditions[key])}, not {as_text(other.conditions.get(key))})"
-            for key in differing
-        )
-        return f"asked with another {values}"
-    if not arm.items[IDENTITY].equals(other.items[IDENTITY]):
-        return "the two were asked different items"
-    return ""
 
 
 def _differences(arm: Evaluation, other: Evaluation, head: Row) -> list[Row]:
@@ -147,7 +125,7 @@ def _difference(mine: Metric, theirs: Metric, items: pd.DataFrame) -> Row:
     share = mine.is_share and theirs.is_share
     counted = share and np.ptp(mine.weights) == 0
     return {
-        "metric": "nats" if mine.name == "perplexity" else mine.name,
+        "metric": mine.difference_name,
         "items": len(items),
         "difference": estimate.mean,
         "error": estimate.error,

@@ -29,6 +29,11 @@ class Metric:
     display: Callable[[float], float] = float
 
     @property
+    def difference_name(self) -> str:
+        """What a difference of means is called, which `display` does not apply to."""
+        return "nats" if self.name == "perplexity" else self.name
+
+    @property
     def is_share(self) -> bool:
         """Whether the values say yes or no, so that the mean is a share."""
         return bool(np.isin(self.values, (0.0, 1.0)).all())

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lft.analysis.intervals import t_quantile
-from lft.analysis.items import IDENTITY, Evaluation, evaluations
+from lft.analysis.items import Evaluation, evaluations, why_not_comparable
 from lft.analysis.pairs import CONDITION_COLUMNS, pairs_table
 from lft.analysis.task_metrics import task_metrics
 
@@ -124,14 +124,7 @@ def _task_rows(asked: Sequence[tuple[Evaluation, Evaluation]]) -> list[dict[str,
     if not asked:
         return []
     first = asked[0][0]
-    alike = [
-        pair
-        for pair in asked
-        if all(
-            one.conditions == first.conditions and one.items[IDENTITY].equals(first.items[IDENTITY])
-            for one in pair
-        )
-    ]
+    alike = [pair for pair in asked if not any(why_not_comparable(first, one) for one in pair)]
     left_out = len(asked) - len(alike)
     rows = []
     for place, metric in enumerate(task_metrics(first.items)):
@@ -146,7 +139,7 @@ def _task_rows(asked: Sequence[tuple[Evaluation, Evaluation]]) -> list[dict[str,
         notes += [f"{left_out} pairs were asked otherwise"] if left_out else []
         rows.append(
             {
-                "metric": "nats" if metric.name == "perplexity" else metric.name,
+                "metric": metric.difference_name,
                 "pairs": len(alike),
                 "items": len(first.items),
                 "difference": result.mean,

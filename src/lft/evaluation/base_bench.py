@@ -8,7 +8,7 @@ from typing import Any
 
 from lft.data import Advice, probe_dataset, read_records
 from lft.errors import RequestError
-from lft.evaluation.answers import Answers, Row, content_hash
+from lft.evaluation.answers import Answers, Row, content_hash, item_warnings
 from lft.evaluation.scorer import Scorer
 from lft.evaluation.scoring import Pair
 from lft.evaluation.settings import Settings
@@ -136,27 +136,27 @@ class BaseBench:
 def ask_items(scorer: Scorer, rows: list[Row]) -> Answers:
     """Ask a model items of the benchmark's form, scored by its official rule."""
     rows = rows[: scorer.settings.limit or None]
-    pairs, cut, counts = [], [], []
-    for number, row in enumerate(rows):
-        context, *wholes = scorer.encode(
-            [row["context"], *(row["context"] + text for text in row["continuations"])]
+    fitted = [_pairs(scorer, row, f"{NAME} item {number}") for number, row in enumerate(rows)]
+    scores = scorer.score([pair for choices in fitted for pair, _ in choices], "scoring Base Bench")
+    totals = iter([result.total for result in scores])
+    items = [
+        _item(
+            number,
+            row,
+            [(next(totals), len(pair.continuation)) for pair, _ in choices],
+            max(excess for _, excess in choices),
         )
-        for whole in wholes:
-            prefix, scored = split_at_boundary(context, whole)
-            pair, excess = scorer.fit(Pair(prefix, scored), f"{NAME} item {number}")
-            pairs.append(pair)
-            cut.append(excess)
-            counts.append(len(scored))
-    totals = iter([result.total for result in scorer.score(pairs, "scoring Base Bench")])
-    lengths, excesses = iter(counts), iter(cut)
-    items = []
-    for number, row in enumerate(rows):
-        choices = range(len(row["continuations"]))
-        answer = [(next(totals), next(lengths)) for _ in choices]
-        items.append(_item(number, row, answer, max(next(excesses) for _ in choices)))
-    long = sum(bool(item["truncated_tokens"]) for item in items)
-    warnings = [f"{long} of {len(items)} items with a context cut from the left to fit"] if long else []
-    return Answers(items, {"version": "1.1"}, warnings)
+        for number, (row, choices) in enumerate(zip(rows, fitted, strict=True))
+    ]
+    return Answers(items, {"version": "1.1"}, item_warnings(items))
+
+
+def _pairs(scorer: Scorer, row: Mapping[str, Any], where: str) -> list[tuple[Pair, int]]:
+    """What is scored for each continuation, and how much of its context was cut off."""
+    context, *wholes = scorer.encode(
+        [row["context"], *(row["context"] + text for text in row["continuations"])]
+    )
+    return [scorer.fit(split_at_boundary(context, whole), where) for whole in wholes]
 
 
 def _item(number: int, row: Mapping[str, Any], answer: list[tuple[float, int]], excess: int) -> Row:

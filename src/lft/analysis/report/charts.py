@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from lft.analysis.bands import ARM_COLUMNS, seed_bands
+from lft.analysis.bands import arms_of, seed_bands
 from lft.analysis.figures import routing_colour
 from lft.analysis.records import routing_order
 from lft.terminal import short
@@ -46,7 +46,7 @@ def loss_chart(curves: pd.DataFrame, metric: str, name: str) -> "Figure":
     shown: list[int] = []
     for place, x in enumerate(axes):
         bands = seed_bands(curves, x, metric)
-        arms = {_arm_label(arm, bands): rows for arm, rows in bands.groupby(ARM_COLUMNS, sort=False)}
+        arms = arms_of(bands)
         labels = sorted(arms, key=routing_order)
         for label in labels:
             for trace in _band(arms[label], label, _dash(label, labels)):
@@ -68,13 +68,6 @@ def loss_chart(curves: pd.DataFrame, metric: str, name: str) -> "Figure":
     figure.update_xaxes(title_text=AXES[axes[0]] if axes else "", gridcolor="rgba(128,128,128,0.25)")
     figure.update_yaxes(title_text=name, gridcolor="rgba(128,128,128,0.25)")
     return figure
-
-
-def _arm_label(arm: Any, bands: pd.DataFrame) -> str:
-    """The routing, and what else tells arms of the chart apart."""
-    routing, _, budget, settings = arm
-    several = bands["budget_tokens"].nunique() > 1
-    return " ".join(filter(None, [routing, f"{short(budget)} tokens" if several else "", settings]))
 
 
 def _band(rows: pd.DataFrame, label: str, dash: str) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The report's figures as files for a paper."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,16 +38,15 @@ def write_figures(location: str | Path, folder: Path, baseline: str = "standard"
         RequestError: No run is there.
     """
     curves = curves_table(location)
+    compare = cache(partial(comparison_table, location, baseline))
     drawings: dict[str, Callable[[], Figure]] = {
         f"{metric.removeprefix('val/')}_by_{x.split('/')[1]}": partial(loss_bands, curves, x, metric)
         for x in ("train/tokens", "train/flops", "perf/seconds")
         for metric in ("val/loss", "val/bits_per_byte")
     }
     drawings |= {
-        "differences_by_routing": lambda: differences_by_routing(
-            comparison_table(location, baseline), pairs_table(location, baseline)
-        ),
-        "differences_by_budget": lambda: differences_by_budget(comparison_table(location, baseline)),
+        "differences_by_routing": lambda: differences_by_routing(compare(), pairs_table(location, baseline)),
+        "differences_by_budget": lambda: differences_by_budget(compare()),
         "orders": lambda: deviations_by_order(order_effects(location)),
         "tasks": lambda: task_forest(task_differences(location, baseline=baseline)),
     }
