@@ -67,3 +67,12 @@ def test_pairs_that_were_asked_otherwise_are_left_out_and_said(tmp_path):
             add_evaluation(folder, "piqa", items, limit=seed)
     (row,) = differences_over_seeds(tmp_path / "runs").to_dict("records")
     assert row["pairs"] == 1 and row["note"] == "one seed: no interval; 1 pairs were asked otherwise"
+
+
+def test_other_moments_of_training_are_left_out_and_said(tmp_path):
+    for seed in range(2):
+        for folder in make_pair(tmp_path / "runs", seed):
+            moment = 50_000 if seed and "lft" in folder.name else 100_000
+            add_evaluation(folder, "piqa", [choice_item(number, True) for number in range(4)], tokens=moment)
+    (row,) = differences_over_seeds(tmp_path / "runs").to_dict("records")
+    assert row["pairs"] == 1 and "1 pairs were asked otherwise" in row["note"]
