@@ -11,13 +11,18 @@ from evaluation.items import ITEMS, write_items
 
 from lft.errors import RequestError, RunFailed
 from lft.evaluation.harness import HarnessTask
-from lft.evaluation.job import evaluate_runs, task_file
+from lft.evaluation.job import evaluate_runs
 from lft.runs import file_sha256, read_evaluations
+
+
+def asked_of(run):
+    """The tasks that a run was asked, beside what it validates on in training."""
+    return sorted({path.stem for path in run.evaluations.glob("*.parquet")} - {"validation"})
 
 
 def evaluate(run, settings, tasks=("piqa", "arc_easy"), checkpoints="last", force=False):
     evaluate_runs(str(run.path), tasks, checkpoints, settings, force)
-    return {task: read_evaluations(task_file(run, task)) for task in tasks}
+    return {task: read_evaluations(run.items(task)) for task in tasks}
 
 
 def test_items_are_written_with_what_decided_them(run, settings):
@@ -36,7 +41,7 @@ def test_items_are_written_with_what_decided_them(run, settings):
         "too_long": "truncate",
         "data": {
             "file": "piqa_validation.jsonl",
-            "sha256": file_sha256(task_file(run, "piqa").parents[3] / "items" / "piqa_validation.jsonl"),
+            "sha256": file_sha256(run.items("piqa").parents[3] / "items" / "piqa_validation.jsonl"),
         },
     }
     assert record["run"] == run.name and record["checkpoint"] == checkpoint.name
@@ -65,7 +70,7 @@ def test_another_way_of_asking_replaces_only_when_told_to(run, settings):
 
 def test_every_checkpoint_when_asked_for(run, settings):
     evaluate(run, settings, ["piqa"])
-    first = read_evaluations(task_file(run, "piqa")).items
+    first = read_evaluations(run.items("piqa")).items
     written = evaluate(run, settings, ["piqa"], "all")["piqa"]
     assert sorted(written.provenance) == [2560, 5120]
     assert written.items["checkpoint_tokens"].to_pylist() == [2560] * 3 + [5120] * 3
@@ -103,7 +108,7 @@ def test_nothing_is_written_for_a_run_that_cannot_be_evaluated(run, settings, da
     damage(run)
     with pytest.raises(RequestError, match=complaint):
         evaluate(run, settings)
-    assert not run.evaluations.exists()
+    assert asked_of(run) == []
 
 
 def test_an_item_that_breaks_off_leaves_the_tasks_before_it(run, settings, tmp_path):
@@ -111,10 +116,10 @@ def test_an_item_that_breaks_off_leaves_the_tasks_before_it(run, settings, tmp_p
     settings = replace(settings, folder=str(write_items(tmp_path / "bad", piqa=[bad])))
     with pytest.raises(RequestError, match="piqa item 0 asks for"):
         evaluate(run, settings, ["piqa", "arc_easy"])
-    assert not run.evaluations.exists()
+    assert asked_of(run) == []
     with pytest.raises(RunFailed, match=r"piqa item 0 asks for .* \(what was evaluated before is kept\)"):
         evaluate(run, settings, ["arc_easy", "piqa"])
-    assert [path.name for path in run.evaluations.glob("*.parquet")] == ["arc_easy.parquet"]
+    assert asked_of(run) == ["arc_easy"]
 
 
 def test_a_task_named_twice_is_asked_once_and_no_item_counts_twice(run, settings, monkeypatch):

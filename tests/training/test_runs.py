@@ -11,11 +11,12 @@ from lightning.pytorch.callbacks import Callback
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 from tokenizers import Tokenizer
 
+from lft.analysis import differences_over_seeds
 from lft.data import PackedSequences, find
 from lft.errors import RequestError, RunFailed
 from lft.model import Transformer
 from lft.planning import make_plan
-from lft.runs import RunState, find_runs
+from lft.runs import RunState, find_runs, read_evaluations
 from lft.training import LanguageModel, train
 
 
@@ -69,7 +70,7 @@ def test_a_run_leaves_what_the_contract_names(tiny):
     assert {"git", "packages", "hardware", "data", "costs", "plan", "execution"} <= set(record)
     assert set(summary) == set(
         "routing scale budget_tokens seed parameters num_blocks num_steps visit_map train_tokens val_loss "
-        "val_bits_per_byte train_flops seconds tokens_per_second peak_memory_bytes".split()
+        "val_bits_per_byte train_flops seconds joules tokens_per_second peak_memory_bytes".split()
     )
     assert summary["train_tokens"] == 1280
     assert summary["parameters"] == make_plan(config).costs.parameters
@@ -261,6 +262,55 @@ def test_validation_loss_is_the_mean_over_all_tokens(tiny):
     summary = folder.read("summary.json")
     assert summary["val_loss"] == pytest.approx(total / tokens, rel=1e-5)
     assert summary["val_bits_per_byte"] == pytest.approx(total / math.log(2) / size, rel=1e-5)
+
+
+def test_every_validation_sequence_is_kept_so_that_runs_compare_one_by_one(tiny):
+    arm, other = train(tiny("routing=lft")), train(tiny("routing=standard"))
+    made = read_evaluations(arm.items("validation"))
+    items = made.items.to_pandas()
+    losses = -items["log_probabilities"].explode().astype(float) / items["tokens"].explode().astype(float)
+    assert losses.mean() == pytest.approx(arm.read("summary.json")["val_loss"], rel=1e-12)
+    assert losses.nunique() > 1
+    assert list(made.provenance) == [1280]
+    compared = differences_over_seeds(arm.path.parent, ["validation"])
+    assert set(compared["metric"]) == {"nats_per_token", "bits_per_byte"}
+    by_metric = compared.set_index("metric")["difference"]
+    for metric, name in (("nats_per_token", "val_loss"), ("bits_per_byte", "val_bits_per_byte")):
+        difference = arm.read("summary.json")[name] - other.read("summary.json")[name]
+        assert by_metric[metric] == pytest.approx(difference, abs=1e-12)
+
+
+class Joules:
+    """A meter that counts one more each time it is read."""
+
+    resolution, per_device = 0.0, True
+
+    def __init__(self):
+        self.count = 0
+
+    def read(self):
+        self.count += 1
+        return float(self.count)
+
+
+def test_joules_of_training_are_logged_and_survive_a_stop(tiny, monkeypatch):
+    monkeypatch.setattr("lft.training.job.energy_meter", lambda device: Joules())
+    with pytest.raises(SystemExit):
+        train(tiny(), [Crash(13, KeyboardInterrupt())])
+    folder = train(tiny())
+    # A step takes one reading; what lies between a validation and the next step is left out.
+    assert [row["perf/joules"] for row in folder.read_metrics()] == list(range(1, 21))
+    assert folder.read("summary.json")["joules"] == 20.0
+
+
+def test_a_run_that_was_not_metered_throughout_has_no_joules(tiny, monkeypatch):
+    monkeypatch.setattr("lft.training.job.energy_meter", lambda device: None)
+    with pytest.raises(SystemExit):
+        train(tiny(), [Crash(13, KeyboardInterrupt())])
+    monkeypatch.setattr("lft.training.job.energy_meter", lambda device: Joules())
+    folder = train(tiny())
+    assert not any("perf/joules" in row for row in folder.read_metrics())
+    assert folder.read("summary.json")["joules"] is None
 
 
 def test_metrics_are_plain_json_lines(tiny):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from lft.runs import WHOLE_TEXT
+
 NATS_PER_BIT = math.log(2)
-WHOLE_TEXT = "loglikelihood_rolling"
 WEIGHTED = "weighted_acc"
 
 

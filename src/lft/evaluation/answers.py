@@ -1,17 +1,11 @@
 """What every kind of task yields."""
 
-import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 Row = dict[str, Any]
-
-
-def content_hash(text: str) -> str:
-    """Enough of a text's SHA-256 to know it by."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass

@@ -8,11 +8,11 @@ from typing import Any
 
 from lft.data import Advice, probe_dataset, read_records
 from lft.errors import RequestError
-from lft.evaluation.answers import Answers, Row, content_hash, item_warnings
+from lft.evaluation.answers import Answers, Row, item_warnings
 from lft.evaluation.scorer import Scorer
 from lft.evaluation.scoring import Pair
 from lft.evaluation.settings import Settings
-from lft.runs import file_sha256
+from lft.runs import content_hash, file_sha256
 
 NAME = "base_bench"
 REPOSITORY = "BananaMind/BananaMind-Base-Bench-1.1"
@@ -167,7 +167,7 @@ def _item(number: int, row: Mapping[str, Any], answer: list[tuple[float, int]], 
         "subtask": NAME,
         "output_type": "multiple_choice",
         "item": number,
-        "content": content_hash("\n".join([row["context"], *row["continuations"]])),
+        "content": content_hash("\n".join([row["context"], *row["continuations"]]).encode()),
         "category": row["category"],
         "difficulty": str(row["difficulty"]),
         "log_probabilities": [total for total, _ in answer],

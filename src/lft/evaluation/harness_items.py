@@ -7,8 +7,9 @@ import numpy as np
 from lm_eval.api.task import Task
 
 from lft.errors import RequestError
-from lft.evaluation.answers import Row, content_hash
+from lft.evaluation.answers import Row
 from lft.evaluation.harness_model import HarnessModel
+from lft.runs import content_hash
 
 # Fields that name what several items are about.
 PASSAGES = ("source_id", "passage_id", "passage", "article", "story", "paragraph", "context")
@@ -129,5 +130,5 @@ def _cluster(document: Any) -> str | None:
     for name in PASSAGES:
         value = document.get(name) if isinstance(document, Mapping) else None
         if isinstance(value, str | int) and str(value):
-            return content_hash(str(value))
+            return content_hash(str(value).encode())
     return None

@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib import metadata
-from pathlib import Path
 from typing import Any, Protocol
 
 from lft.errors import RequestError, RunFailed
@@ -131,7 +130,7 @@ class Evaluator:
         pending = {}
         for name, asked in self._asked.items():
             identity = {"task": name, **model, **asked}
-            path = task_file(folder, name)
+            path = folder.items(name)
             made = read_evaluations(path).provenance.get(tokens)
             if made is None or (made["identity"] != identity and self.force):
                 pending[name] = identity
@@ -169,7 +168,7 @@ class Evaluator:
                 "git": provenance()["git"],
                 "warnings": answers.warnings,
             }
-            write_evaluation(task_file(folder, name), tokens, answers.items, record)
+            write_evaluation(folder.items(name), tokens, answers.items, record)
             self._wrote = True
 
     def _ask(self, name: str, scorer: Scorer) -> Answers:
@@ -185,8 +184,3 @@ def _changes(made: dict[str, Any], asked: dict[str, Any]) -> str:
     """In what two ways of asking differ, in words."""
     keys = [key for key in asked if asked[key] != made.get(key)]
     return ", ".join(f"{key} {as_text(made.get(key))} (now {as_text(asked[key])})" for key in keys)
-
-
-def task_file(folder: RunFolder, task: str) -> Path:
-    """Where the items of a task lie."""
-    return folder.evaluations / f"{task}.parquet"

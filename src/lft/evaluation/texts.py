@@ -6,10 +6,11 @@ from typing import Any
 
 from lft.data import FilesConfig, FileSource, token_bytes
 from lft.errors import RequestError
-from lft.evaluation.answers import Answers, Row, content_hash
+from lft.evaluation.answers import Answers, Row
 from lft.evaluation.scorer import Scorer
 from lft.evaluation.scoring import Pair
 from lft.evaluation.settings import Settings
+from lft.runs import WHOLE_TEXT, content_hash
 
 # Ranges of positions that a training context is told apart into.
 RANGES = 8
@@ -149,10 +150,10 @@ def _source(settings: Settings) -> FileSource:
 
 
 def _row(name: str, number: int, text: str, num_bytes: int, num_tokens: int) -> Row:
-    content = content_hash(text)
+    content = content_hash(text.encode())
     return {
         "subtask": name,
-        "output_type": "loglikelihood_rolling",
+        "output_type": WHOLE_TEXT,
         "item": number,
         "content": content,
         "cluster": content,

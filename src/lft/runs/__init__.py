@@ -4,13 +4,22 @@ from lft.runs.checksums import file_sha256, recorded_checksum, write_checksum
 from lft.runs.claims import Claim
 from lft.runs.folder import RunFolder, RunState, find_runs, whole_or_absent, write_json, write_text
 from lft.runs.identity import ARM_KEYS, config_hash, result_keys, run_id, token_label
-from lft.runs.items import Evaluations, read_evaluations, write_evaluation
+from lft.runs.items import (
+    VALIDATION,
+    WHOLE_TEXT,
+    Evaluations,
+    content_hash,
+    read_evaluations,
+    write_evaluation,
+)
 from lft.runs.provenance import provenance
 from lft.runs.settings import as_text, flatten, varying_keys
 from lft.runs.visits import VisitsFile, read_visits
 
 __all__ = [
     "ARM_KEYS",
+    "VALIDATION",
+    "WHOLE_TEXT",
     "Claim",
     "Evaluations",
     "RunFolder",
@@ -18,6 +27,7 @@ __all__ = [
     "VisitsFile",
     "as_text",
     "config_hash",
+    "content_hash",
     "file_sha256",
     "find_runs",
     "flatten",

@@ -73,6 +73,10 @@ class RunFolder:
         """Where the items of each task lie, by `lft.runs.items`."""
         return self.path / "evals"
 
+    def items(self, task: str) -> Path:
+        """Where the items of a task lie."""
+        return self.evaluations / f"{task}.parquet"
+
     @property
     def pictures(self) -> Path:
         """Where figures of this run alone lie."""

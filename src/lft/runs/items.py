@@ -1,5 +1,6 @@
 """`evals/<task>.parquet`: what a run answered to every item of a task, and how it was asked."""
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 PROVENANCE = b"evaluations"
+# The task that training itself asks: the sequences that a run validates on.
+VALIDATION = "validation"
+# Of items that are scored as whole texts, in lm-eval's words.
+WHOLE_TEXT = "loglikelihood_rolling"
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,11 @@ class Evaluations:
 
     items: "pyarrow.Table"
     provenance: dict[int, dict[str, Any]]
+
+
+def content_hash(content: bytes) -> str:
+    """Enough of an item's SHA-256 to know it by."""
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def items_schema() -> "pyarrow.Schema":

@@ -11,12 +11,12 @@ import torch
 
 from lft.config import SharingConfig, TrainConfig, plain_settings
 from lft.errors import RequestError
+from lft.meters import Clock, Meter, find_meter
 from lft.model import Transformer, initialize
 from lft.planning import Plan, StepCosts, make_plan, reference_arm
 from lft.runs import RunFolder, result_keys
 from lft.training.hardware import chosen_device, resolve_compile, resolve_precision
 from lft.training.messages import say
-from lft.training.meters import Clock, Meter, find_meter
 from lft.training.optimizer import build_optimizer
 
 WARMUP_TURNS = 2

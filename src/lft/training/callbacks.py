@@ -9,8 +9,10 @@ from typing import Any
 import lightning
 from lightning.pytorch.callbacks import Callback
 
+from lft.meters import EnergyMeter
 from lft.runs import write_checksum
 from lft.training.language_model import LanguageModel
+from lft.training.spending import TrainingClock, TrainingEnergy
 from lft.training.validation import ValidationResult, ValidationSet
 
 
@@ -38,67 +40,45 @@ class StepCallback(Callback, ABC):
         """What to do after an optimizer step."""
 
 
-class TrainingClock:
-    """Counts the time and tokens of training, without validation and checkpoints.
-
-    The rate leaves out the first step after a start, which compiles and fills caches.
-    """
-
-    def __init__(self) -> None:
-        self._rated_seconds = 0.0
-        self._rated_tokens = 0
-        self._steps = 0
-        self._marked = (0.0, 0)
-        self._resumed = time.perf_counter()
-
-    def resume(self) -> None:
-        """Leave out the time since the last step."""
-        self._resumed = time.perf_counter()
-
-    def step(self, tokens: int) -> float:
-        """Book an optimizer step of so many tokens; the seconds it took."""
-        now = time.perf_counter()
-        seconds, self._resumed = now - self._resumed, now
-        self._steps += 1
-        if self._steps > 1:
-            self._rated_seconds += seconds
-            self._rated_tokens += tokens
-        return seconds
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Rate of this start, without its first step; None when there was no other."""
-        return self._rated_tokens / self._rated_seconds if self._rated_seconds else None
-
-    def recent_tokens_per_second(self) -> float | None:
-        """The same since the last call of this."""
-        seconds, tokens = self._rated_seconds - self._marked[0], self._rated_tokens - self._marked[1]
-        self._marked = (self._rated_seconds, self._rated_tokens)
-        return tokens / seconds if seconds else None
-
-
 class MetricsLogger(StepCallback):
     """Sends the metrics of a step to every logger.
 
     Args:
         peak_flops: FLOPs per second that all devices together could do.
         log_every_steps: Optimizer steps from one logged row to the next.
+        meter: Counts joules, where this machine can.
     """
 
-    def __init__(self, peak_flops: float, log_every_steps: int) -> None:
+    def __init__(self, peak_flops: float, log_every_steps: int, meter: EnergyMeter | None = None) -> None:
         super().__init__()
         self.log_every_steps = log_every_steps
         self.clock = TrainingClock()
+        self.energy = TrainingEnergy(meter) if meter else None
         self.peak_flops = peak_flops
 
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         """Start the clock."""
         super().on_train_start(trainer, module)
+        self.resume()
+
+    def resume(self) -> None:
+        """Leave out the time and energy since the last step."""
         self.clock.resume()
+        if self.energy:
+            self.energy.resume()
+
+    def book_energy(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
+        """Add what was spent since the last booking; a run that was not metered throughout has no total."""
+        if self.energy is None:
+            module.train_joules = None
+        elif module.train_joules is not None:
+            module.train_joules += self.energy.book(trainer)
 
     def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """Book the step, and log it at the trainer's interval, at the start and at the end."""
         module.train_seconds += self.clock.step(module.plan.tokens_per_step)
+        if self.energy:
+            self.energy.step()
         if trainer.global_step % self.log_every_steps == 0 or trainer.global_step in (
             1,
             module.plan.steps,
@@ -107,6 +87,7 @@ class MetricsLogger(StepCallback):
 
     def _metrics(self, trainer: lightning.Trainer, module: LanguageModel) -> dict[str, float]:
         loss = float(trainer.strategy.reduce(module.step_loss, reduce_op="mean"))
+        self.book_energy(trainer, module)
         check_finite(trainer, "loss", loss)
         metrics = {
             "train/loss": loss,
@@ -114,6 +95,8 @@ class MetricsLogger(StepCallback):
             "optim/grad_norm": float(module.gradient_norm),
             "perf/seconds": module.train_seconds,
         }
+        if module.train_joules is not None:
+            metrics["perf/joules"] = module.train_joules
         rate = self.clock.recent_tokens_per_second()
         if rate is not None:
             metrics["perf/tokens_per_second"] = rate
@@ -153,17 +136,17 @@ class Milestones(StepCallback):
     def on_train_start(self, trainer: lightning.Trainer, module: lightning.LightningModule) -> None:
         """Leave out what callbacks before this one did."""
         super().on_train_start(trainer, module)
-        self.metrics.clock.resume()
+        self.metrics.resume()
 
     def after_step(self, trainer: lightning.Trainer, module: LanguageModel) -> None:
         """Validate and save when it is time."""
         if trainer.global_step in self.milestones:
             self._validate(trainer, module)
-            self._save(trainer, f"tokens-{module.tokens_seen:014d}.ckpt", weights_only=True)
-            self._save(trainer, "last.ckpt")
+            self._save(trainer, module, f"tokens-{module.tokens_seen:014d}.ckpt", weights_only=True)
+            self._save(trainer, module, "last.ckpt")
         elif trainer.strategy.reduce_boolean_decision(self._due(), all=False):
-            self._save(trainer, "last.ckpt")
-        self.metrics.clock.resume()
+            self._save(trainer, module, "last.ckpt")
+        self.metrics.resume()
 
     def _due(self) -> bool:
         return time.perf_counter() - self._saved > self.save_seconds
@@ -173,7 +156,10 @@ class Milestones(StepCallback):
         check_finite(trainer, "validation loss", self.result.loss)
         log(trainer, module, {"val/loss": self.result.loss, "val/bits_per_byte": self.result.bits_per_byte})
 
-    def _save(self, trainer: lightning.Trainer, name: str, weights_only: bool = False) -> None:
+    def _save(
+        self, trainer: lightning.Trainer, module: LanguageModel, name: str, weights_only: bool = False
+    ) -> None:
+        self.metrics.book_energy(trainer, module)
         # Whole or absent: a checkpoint cut short by a kill must not look like one.
         unfinished = self.folder / f".{name}"
         trainer.save_checkpoint(unfinished, weights_only=weights_only)

@@ -13,9 +13,10 @@ from lightning.pytorch.utilities import rank_zero_only
 from lft.config import TrainConfig, plain_settings
 from lft.data import prepare, prepared_folder
 from lft.errors import RequestError, RunFailed
+from lft.meters import energy_meter
 from lft.model import Transformer, initialize
 from lft.planning import Plan, check_epochs, evaluation_routes, make_plan
-from lft.runs import RunFolder, RunState, run_id
+from lft.runs import VALIDATION, RunFolder, RunState, run_id, write_evaluation
 from lft.training.assembly import build_callbacks, build_loggers, build_trainer
 from lft.training.calibration import settle_match
 from lft.training.callbacks import MetricsLogger, Milestones
@@ -29,8 +30,8 @@ from lft.training.hardware import (
 from lft.training.language_model import LanguageModel
 from lft.training.messages import say
 from lft.training.metrics_file import MetricsFile
-from lft.training.records import run_record, run_summary
-from lft.training.validation import ValidationSet
+from lft.training.records import run_record, run_summary, validation_record
+from lft.training.validation import ValidationResult, ValidationSet
 from lft.training.visit_diagnostics import VisitDiagnostics
 from lft.training.weights_and_biases import WeightsAndBiases, new_identity
 
@@ -122,7 +123,7 @@ class Job:
 
         peak = config.peak_flops or peak_flops(self.device, str(self.trainer.precision))
         every = config.trainer["log_every_n_steps"]
-        self.metrics = MetricsLogger(peak * self.trainer.world_size, every)
+        self.metrics = MetricsLogger(peak * self.trainer.world_size, every, energy_meter(self.device))
         self.milestones = Milestones(validation, folder.checkpoints, plan.milestones, self.metrics)
         # Diagnostics come before checkpoints, so that a run resumes behind what it has measured.
         diagnostics = []
@@ -143,8 +144,10 @@ class Job:
         try:
             self._open()
             self._fit()
-            summary = self._summary()
+            result = self._validated()
+            summary = self._summary(result)
             if self.trainer.is_global_zero:
+                self._write_validation(result)
                 self.folder.mark_done(summary)
             self._close_wandb(0, summary)
         except (KeyboardInterrupt, SystemExit):
@@ -189,13 +192,24 @@ class Job:
             weights_only=True,
         )
 
-    def _summary(self) -> dict[str, Any]:
+    def _validated(self) -> ValidationResult:
+        # A run stopped between its last step and its end has no step left that would validate.
+        return self.milestones.result or self.milestones.validation.evaluate(self.module)
+
+    def _write_validation(self, result: ValidationResult) -> None:
+        write_evaluation(
+            self.folder.items(VALIDATION),
+            self.module.tokens_seen,
+            self.milestones.validation.items(result),
+            validation_record(self.folder.name, self.record),
+        )
+
+    def _summary(self, result: ValidationResult) -> dict[str, Any]:
         return run_summary(
             self.config,
             self.plan,
             self.module,
-            # A run stopped between its last step and its end has no step left that would validate.
-            self.milestones.result or self.milestones.validation.evaluate(self.module),
+            result,
             self.metrics.clock.tokens_per_second,
             peak_memory_bytes(self.device),
         )

@@ -22,6 +22,8 @@ class LanguageModel(lightning.LightningModule):
         gradient_norm: Norm of the last step's gradient before clipping.
         tokens_seen: Tokens trained on so far, over all devices.
         train_seconds: Time spent training so far; validation and checkpoints are not in it.
+        train_joules: Energy spent so far, over all devices and times of training; None where it was not
+            metered from the start.
     """
 
     def __init__(self, model: Transformer, config: TrainConfig, plan: Plan) -> None:
@@ -33,6 +35,7 @@ class LanguageModel(lightning.LightningModule):
         self.gradient_norm = torch.zeros(())
         self.tokens_seen = 0
         self.train_seconds = 0.0
+        self.train_joules: float | None = 0.0
         self._micro_losses: list[Tensor] = []
 
     def on_train_batch_start(self, *args: Any) -> None:
@@ -71,8 +74,10 @@ class LanguageModel(lightning.LightningModule):
         """Add the counters, as plain values."""
         checkpoint["tokens_seen"] = self.tokens_seen
         checkpoint["train_seconds"] = self.train_seconds
+        checkpoint["train_joules"] = self.train_joules
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Restore the counters."""
         self.tokens_seen = checkpoint["tokens_seen"]
         self.train_seconds = checkpoint["train_seconds"]
+        self.train_joules = checkpoint.get("train_joules")

@@ -1,5 +1,6 @@
 """What a run writes about itself: `run.json` at the start, `summary.json` at the end."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import lightning
@@ -8,7 +9,7 @@ import torch
 from lft.config import TrainConfig
 from lft.data import PreparedData
 from lft.planning import Plan
-from lft.runs import provenance
+from lft.runs import VALIDATION, provenance
 from lft.training.language_model import LanguageModel
 from lft.training.validation import ValidationResult
 
@@ -65,6 +66,23 @@ def run_summary(
         "val_bits_per_byte": result.bits_per_byte,
         "train_flops": plan.training_flops,
         "seconds": module.train_seconds,
+        "joules": module.train_joules,
         "tokens_per_second": tokens_per_second,
         "peak_memory_bytes": peak_memory_bytes,
     }
+
+
+def validation_record(run: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """How the sequences that a run validates on were asked, as evaluations describe it.
+
+    Args:
+        run: The run's id.
+        record: Its `run.json`.
+    """
+    identity = {
+        "task": VALIDATION,
+        "data": record["data"]["fingerprint"],
+        "tokenizer_sha256": record["data"]["tokenizer_sha256"],
+        "precision": record["execution"]["precision"],
+    }
+    return {"identity": identity, "run": run, "device": record["execution"]["device"], "git": record["git"]}

@@ -1,13 +1,17 @@
 """Loss and bits per byte over a fixed validation set."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
-from torchmetrics import MeanMetric
+from jaxtyping import Float64
+from torch import Tensor
 
 from lft.data import PackedSequences, PreparedData
+from lft.diagnostics import sequence_losses
+from lft.runs import VALIDATION, WHOLE_TEXT, content_hash
 from lft.training.language_model import LanguageModel
 
 
@@ -18,10 +22,12 @@ class ValidationResult:
     Attributes:
         loss: Nats per token, the mean over all tokens.
         bits_per_byte: The same information per byte of text.
+        sequence_losses: Nats per token of each sequence, in their order.
     """
 
     loss: float
     bits_per_byte: float
+    sequence_losses: tuple[float, ...] = field(repr=False)
 
 
 class ValidationSet:
@@ -36,26 +42,53 @@ class ValidationSet:
     def __init__(self, data: PreparedData, context_length: int, batch_sequences: int) -> None:
         self.sequences = PackedSequences(data.validation, context_length)
         self.batch_sequences = batch_sequences
-        indices = np.arange(self.sequences.num_sequences)
-        self.num_tokens = len(indices) * context_length
-        targets = data.validation.window(1, self.num_tokens)
-        self.num_bytes = int(data.token_bytes[targets].sum(dtype=np.int64))
+        num_tokens = len(self) * context_length
+        targets = data.validation.window(1, num_tokens).reshape(len(self), context_length)
+        self.sequence_bytes = data.token_bytes[targets].sum(axis=1, dtype=np.int64)
 
     def evaluate(self, module: LanguageModel) -> ValidationResult:
-        """Score all sequences; with several devices each takes its share and all learn the mean."""
-        mean = MeanMetric().to(module.device)
-        if module.device.type != "mps":
-            mean.set_dtype(torch.float64)
+        """Score all sequences; with several devices each takes its share and all learn the outcome."""
+        losses = self._losses(module)
+        nats_per_byte = float(losses.sum()) * self.sequences.context_length / int(self.sequence_bytes.sum())
+        return ValidationResult(float(losses.mean()), nats_per_byte / math.log(2), tuple(losses.tolist()))
+
+    def _losses(self, module: LanguageModel) -> Float64[Tensor, " sequences"]:
+        losses = torch.zeros(len(self), dtype=torch.float64)
         rank, world_size = module.global_rank, module.trainer.world_size
         with _evaluating(module):
             for start in range(rank * self.batch_sequences, len(self), world_size * self.batch_sequences):
                 indices = np.arange(start, min(start + self.batch_sequences, len(self)))
                 batch = torch.from_numpy(self.sequences.batch(indices)).to(module.device)
                 with module.trainer.precision_plugin.val_step_context():
-                    loss = module.model.loss(batch[:, :-1], batch[:, 1:])
-                mean.update(loss, weight=batch[:, 1:].numel())
-        nats = float(mean.compute())
-        return ValidationResult(nats, nats / math.log(2) * self.num_tokens / self.num_bytes)
+                    losses[indices] = sequence_losses(
+                        module.model, batch, module.model.schedule, len(indices)
+                    )
+        if world_size == 1:
+            return losses
+        # Each device knows its own sequences and has zeros for the others'.
+        return module.trainer.strategy.reduce(losses.to(module.device), reduce_op="sum").cpu()
+
+    def items(self, result: ValidationResult) -> list[dict[str, Any]]:
+        """Every sequence and what it cost, as rows of `lft.runs.items`."""
+        length = self.sequences.context_length
+        return [
+            {
+                "subtask": VALIDATION,
+                "output_type": WHOLE_TEXT,
+                "item": index,
+                "content": content,
+                "cluster": content,
+                "log_probabilities": [-loss * length],
+                "tokens": [length],
+                "bytes": [int(num_bytes)],
+                "weight": 1.0,
+                "truncated_tokens": 0,
+            }
+            for index, (loss, num_bytes) in enumerate(
+                zip(result.sequence_losses, self.sequence_bytes, strict=True)
+            )
+            for content in [content_hash(self.sequences[index].tobytes())]
+        ]
 
     def __len__(self) -> int:
         return self.sequences.num_sequences

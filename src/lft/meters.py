@@ -1,4 +1,4 @@
-"""Meters that calibration reads: the clock, and the energy counters of processors and GPUs."""
+"""Meters: the clock, and the energy counters of processors and GPUs."""
 
 import time
 from pathlib import Path
@@ -25,6 +25,16 @@ class Meter(Protocol):
         ...
 
 
+class EnergyMeter(Meter, Protocol):
+    """Something that counts joules.
+
+    Attributes:
+        per_device: Whether it counts one device alone; else all that compute on this machine share it.
+    """
+
+    per_device: bool
+
+
 class Clock:
     """Seconds."""
 
@@ -43,6 +53,7 @@ class ProcessorEnergy:
     """
 
     resolution = 0.5
+    per_device = False
 
     def __init__(self, packages: list[Path]) -> None:
         self.packages = packages
@@ -71,6 +82,7 @@ class GraphicsEnergy:
     """
 
     resolution = 1.0
+    per_device = True
 
     def __init__(self, device: torch.device) -> None:
         import pynvml
@@ -98,13 +110,18 @@ def find_meter(by: str, device: torch.device) -> Meter:
     """
     if by == "wallclock":
         return Clock()
-    meter = _graphics_energy(device) if device.type == "cuda" else _processor_energy()
+    meter = energy_meter(device)
     if meter is None:
         raise RequestError(
             f"match=energy needs an energy counter and this machine shows none for its {device.type} "
             "(NVML on NVIDIA GPUs, readable /sys/class/powercap on Linux processors); use match=wallclock"
         )
     return meter
+
+
+def energy_meter(device: torch.device) -> EnergyMeter | None:
+    """The energy counter of a device; None where this machine shows none."""
+    return _graphics_energy(device) if device.type == "cuda" else _processor_energy()
 
 
 def _processor_energy() -> ProcessorEnergy | None:

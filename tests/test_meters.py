@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from lft import meters
 from lft.errors import RequestError
-from lft.training import meters
-from lft.training.meters import GraphicsEnergy, find_meter
+from lft.meters import GraphicsEnergy, find_meter
 
 CPU = torch.device("cpu")
 
