@@ -28,15 +28,14 @@ from lft.analysis import (
     differences_by_budget,
     differences_by_routing,
     figure_or_reason,
-    fit_recurrence,
     frontier,
     loss_bands,
-    observations_of,
     option_curve,
     order_effects,
     pairs_table,
     print_comparison,
     print_runs,
+    recurrence_table,
     runs_location,
     runs_table,
     verdicts_table,
@@ -134,7 +133,7 @@ figure_or_reason(difference_along, option_curve(comparison, "feedback_at"), "fee
 # worth blocks of their own. The fit says so when the runs cannot tell.
 
 # %%
-fit_recurrence(observations_of(RUNS))
+recurrence_table(RUNS)
 
 # %% [markdown]
 # ## Which arm under which constraint

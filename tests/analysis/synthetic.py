@@ -11,6 +11,7 @@ SCHEDULES = {
     "standard": [1, 2, 3, 4, 5],
     "lft": [1, 2, 1, 2, 3, 2, 3, 4, 3, 4, 5],
     "loop": [1, 2, 3, 4, 2, 3, 4, 2, 3, 4, 5],
+    "mirror": [1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5],
     "deep": list(range(1, 12)),
 }
 FLOPS_PER_TOKEN = {name: 5_000_000 if name == "standard" else 10_000_000 for name in SCHEDULES}

@@ -78,6 +78,27 @@ def test_a_matched_arm_has_no_rho(tmp_path):
     assert math.isnan(arm["rho"]) and "another number of tokens" in arm["rho_note"]
 
 
+def test_variants_of_the_anchor_do_not_take_its_place(tmp_path):
+    make_runs(tmp_path, {"standard": [5.0, 5.1], "deep": [4.80, 4.901], "lft": [4.90, 5.0005]})
+    for seed in (0, 1):
+        for arm, loss in (("deep match=flops:standard", 4.5), ("deep residual_init=steps", 4.6)):
+            config = make_config("deep", seed, sharing={"of": arm})
+            finish(start_run(tmp_path, config, arm=arm), config, loss)
+    arms = compared(tmp_path)
+    assert arms["deep"]["rho"] == pytest.approx(1.0)
+    assert arms["lft"]["rho"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_two_anchors_of_as_many_steps_leave_rho_undefined(tmp_path):
+    make_runs(tmp_path, {"standard": [5.0, 5.1], "lft": [4.90, 5.0005]})
+    for seed in (0, 1):
+        for arm, loss in (("deep revisits=2", 4.80), ("deep span=2", 4.7)):
+            config = make_config("deep", seed, routing__options=arm)
+            finish(start_run(tmp_path, config, arm=arm), config, loss + seed / 10)
+    note = compared(tmp_path)["lft"]["rho_note"]
+    assert note == "not defined: deep revisits=2 and deep span=2 both have as many steps"
+
+
 def test_the_anchor_of_an_arm_takes_as_many_steps(tmp_path):
     make_runs(tmp_path, {"standard": [5.0, 5.0], "deep": [4.90, 4.901], "lft": [4.95, 4.951]})
     for arm, steps, loss in (

@@ -37,6 +37,25 @@ def test_without_a_change_of_sign_there_is_no_crossing():
     assert math.isnan(found.at) and found.note == "the mean difference keeps its sign"
 
 
+def test_curves_that_are_equal_and_then_part_do_not_cross():
+    """As those of an arm whose feedback begins late."""
+    differences = np.array([[0.0] * 5 + [0.1] * 5, [0.0] * 5 + [0.12] * 5])
+    assert math.isnan(crossing_point(TOKENS, differences).at)
+    meeting = np.array([[-0.1] * 4 + [0.0] * 2 + [0.1] * 4] * 2)
+    assert 2e8 < crossing_point(TOKENS, meeting).at < 3.5e8
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.1])
+def test_several_changes_of_sign_are_all_within_the_interval(noise):
+    generator = np.random.default_rng(0)
+    mean = -0.1 * (np.log(TOKENS) - np.log(TRUE_CROSSING))
+    found = [crossing_point(TOKENS, mean + generator.normal(0, noise, (4, 10))) for _ in range(1000)]
+    crossed = [each for each in found if not math.isnan(each.at)]
+    assert any("changes its sign" in each.note for each in crossed)
+    covered = sum(each.low <= TRUE_CROSSING <= each.high for each in crossed)
+    assert covered / len(crossed) >= 0.95 - 0.021
+
+
 def test_one_seed_has_a_crossing_and_no_interval():
     found = crossing_point(TOKENS, (np.log(TRUE_CROSSING) - np.log(TOKENS))[None])
     assert found.at == pytest.approx(TRUE_CROSSING, rel=1e-3)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from analysis.synthetic import make_run
+from analysis.synthetic import finish, make_config, make_run, start_run
 from scipy import stats
 
 from lft.analysis import comparison_table, deviations_by_order, difference_along, option_curve, order_effects
@@ -37,6 +37,36 @@ def test_seeds_that_some_routing_lacks_are_left_out(runs):
     make_run(runs, "lft", 7, 9.0)
     make_run(runs, "loop", 8, 9.0)
     assert set(order_effects(runs)["seeds"]) == {3}
+
+
+def test_a_run_that_failed_takes_its_seed_and_not_its_routing(runs):
+    (lost,) = runs.glob("lft*-s1-*")
+    (lost / "DONE").unlink()
+    (lost / "FAILED").write_text("boom")
+    table = order_effects(runs)
+    assert list(table["routing"]) == ["lft", "loop"] and set(table["seeds"]) == {2}
+    assert set(table["note"]) == {"seeds 1 left out (lft not done)"}
+
+
+def test_a_routing_that_leaves_too_few_seeds_is_left_out_and_named(runs):
+    make_run(runs, "mirror", 0, 5.0)
+    make_run(runs, "deep", 0, 5.0)
+    table = order_effects(runs)
+    assert set(table["routing"]) == {"lft", "loop"} and set(table["seeds"]) == {3}
+    assert set(table["note"]) == {"deep left out (seeds 0 alone); mirror left out (seeds 0 alone)"}
+
+
+def test_a_loss_that_is_not_finite_is_no_loss(runs):
+    make_run(runs, "lft", 4, math.inf)
+    make_run(runs, "loop", 4, 5.0)
+    assert set(order_effects(runs)["seeds"]) == {3}
+
+
+def test_orders_trained_in_other_ways_are_not_compared(runs):
+    for seed in range(3):
+        config = make_config("lft", seed, sharing={"gradient": "first"})
+        finish(start_run(runs, config, arm="lft gradient=first"), config, 9.0)
+    assert set(order_effects(runs)["routing"]) == {"lft", "loop"}
 
 
 def test_one_seed_has_no_test(tmp_path):

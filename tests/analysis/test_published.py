@@ -9,10 +9,12 @@ from scipy import stats
 from lft.analysis import (
     paired_questions_needed,
     power_of,
+    published_differences,
     published_table,
     questions_needed,
     seeds_needed,
 )
+from lft.analysis.intervals import t_quantile
 
 
 def test_no_published_difference_is_told_from_zero():
@@ -44,14 +46,28 @@ def test_paired_questions_reach_their_power_in_simulation():
 
 
 def test_seeds_reach_their_power_in_simulation():
-    seeds, questions, deviation = 4, 5000, 1.5
-    assert seeds_needed(4, deviation, questions) == seeds
-    generator = np.random.default_rng(0)
-    of_seeds = generator.normal(4, deviation * math.sqrt(2), size=(4000, seeds)).mean(axis=1)
-    of_questions = generator.normal(0, 100 * math.sqrt(2 * 0.33 * 0.67 / questions), size=4000)
-    spread = math.sqrt(2 * deviation**2 / seeds + 100**2 * 2 * 0.33 * 0.67 / questions)
-    assert np.mean(of_seeds + of_questions > 1.96 * spread) >= 0.8
+    questions, deviation = 5000, 1.5
+    seeds = seeds_needed(4, deviation, questions)
+    item_error = 100 * math.sqrt(2 * 0.33 * 0.67 / questions)
+    power = {}
+    for count in (seeds - 1, seeds):
+        generator = np.random.default_rng(0)
+        of_seeds = generator.normal(4, deviation * math.sqrt(2), size=(20000, count))
+        means = of_seeds.mean(axis=1) + generator.normal(0, item_error, size=20000)
+        # The interval of `two_way`, with the spread over seeds as a handful of them shows it.
+        seed_errors = of_seeds.std(axis=1, ddof=1) / math.sqrt(count)
+        power[count] = np.mean(means > np.hypot(t_quantile(count - 1) * seed_errors, 1.96 * item_error))
+    assert power[seeds - 1] < 0.8 <= power[seeds] + 0.01
 
 
 def test_no_number_of_seeds_makes_up_for_too_few_questions():
     assert seeds_needed(1, 1.5, 350) == 0
+
+
+def test_the_reversal_and_the_mean_of_the_tasks_are_within_the_noise_of_questions():
+    table = published_differences()
+    assert list(table["difference"].round(2)) == [0.20, -2.57, 6.86]
+    assert (table["low"] < 0).all() and (table["high"] > 0).all()
+    assert table["error"][0] == pytest.approx(
+        100 / 3 * math.sqrt(0.5 * (1 / 1838 + 1 / 2376 + 1 / 10042)), rel=1e-9
+    )

@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from analysis.synthetic import finish, make_config, make_run, start_run
 
-from lft.analysis.recurrence import Observation, fit_recurrence
+from lft.analysis import recurrence_table
+from lft.analysis.recurrence import Observation, Profile, fit_recurrence
 
 VISIT_MAPS = [(1,) * 5, (2, 3, 3, 2, 1), (2, 5, 5, 4, 1), (3,) * 5, (1,) * 11, (1,) * 8]
 
@@ -58,3 +60,32 @@ def test_data_that_cannot_say_is_told(observations, reason):
 
     fit = fit_recurrence(observations)
     assert math.isnan(fit.phi) and re.search(reason, fit.note)
+
+
+def make_grid(runs, shift=0.0, **overrides):
+    for routing, gain in (("standard", 0.0), ("lft", 0.1), ("loop", 0.12), ("deep", 0.3)):
+        for seed in range(2):
+            loss = 5.0 - gain + shift + 0.001 * seed
+            make_run(runs, routing, seed, loss, **overrides)
+
+
+def test_other_conditions_and_sharing_are_not_pooled(tmp_path):
+    make_grid(tmp_path)
+    make_grid(tmp_path, 0.7, optimizer__learning_rate=0.03)
+    config = make_config("lft", 0, sharing={"gradient": "last"})
+    finish(start_run(tmp_path, config, arm="lft gradient=last"), config, 9.0)
+    make_run(tmp_path, "lft", 7, math.nan)
+    table = recurrence_table(tmp_path).set_index("settings")
+    assert list(table["observations"]) == [8, 8]
+    assert set(table.index) == {"optimizer.learning_rate=0.003", "optimizer.learning_rate=0.03"}
+
+
+def test_data_that_hurt_do_not_take_the_size_from_the_fit():
+    """Losses that rise with the number of tokens leave only the term of the parameters."""
+    observations = simulated(0.46, 0.001, budgets=(1e6,)) + [
+        Observation(item.visits, item.block_parameters, 4e6, item.loss + 0.5)
+        for item in simulated(0.46, 0.001, budgets=(1e6,))
+    ]
+    profile = Profile(observations, 2)
+    flat = Profile([Observation(item.visits, 1e5, item.tokens, item.loss) for item in observations], 2)
+    assert profile(0.46) < 0.9 * flat(0.0)

@@ -92,7 +92,7 @@ def test_nothing_to_draw_is_said(tmp_path):
     start_run(tmp_path / "runs", make_config("lft", 0))
     with pytest.raises(RequestError, match="no run has validated yet"):
         loss_bands(curves_table(tmp_path / "runs"))
-    with pytest.raises(RequestError, match="no run is done yet"):
+    with pytest.raises(RequestError, match="no run that is done recorded stored_bytes"):
         frontier(deployment_table(tmp_path / "runs"))
     with pytest.raises(RequestError, match="there is no cost 'joy'; choose one of stored_bytes"):
         frontier(deployment_table(tmp_path / "runs"), "joy")

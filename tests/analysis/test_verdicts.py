@@ -1,6 +1,7 @@
 """Effects over seeds and the rule that decides claims: right numbers, promised error rates."""
 
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -11,7 +12,14 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from lft.analysis import claims_of, noise_floor, verdicts_table
-from lft.analysis.effects import detectable_effect, holm, paired_effect, pairs_needed, upper_bound
+from lft.analysis.effects import (
+    detectable_benefit,
+    detectable_effect,
+    holm,
+    paired_effect,
+    pairs_needed,
+    upper_bound,
+)
 from lft.analysis.verdicts import REFUTED, SUPPORTED, UNDECIDED, decide
 from lft.errors import RequestError
 from lft.runs import Claim
@@ -75,10 +83,10 @@ def test_a_detectable_effect_has_eighty_percent_power():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
-def test_holm_leaves_out_what_has_no_p(values):
+def test_holm_counts_planned_comparisons_that_have_no_p_yet(values):
     adjusted = holm([math.nan, *values])
     assert math.isnan(adjusted[0])
-    assert adjusted[1:] == pytest.approx(list(multipletests(values, method="holm")[1]))
+    assert adjusted[1:] == pytest.approx(list(multipletests([1.0, *values], method="holm")[1])[1:])
 
 
 def test_before_the_planned_pairs_nothing_is_decided():
@@ -117,9 +125,74 @@ def test_several_claims_are_corrected_together(tmp_path):
     make_runs(tmp_path / "runs", [0.10, 0.11, 0.09, 0.10], claims)
     table = verdicts_table(tmp_path / "runs").set_index("claim")
     assert table.loc["other", "outcome"] == UNDECIDED
-    assert table.loc["other", "reason"] == "0 of 4 planned pairs"
-    # A claim without its pairs is no comparison yet.
-    assert table.loc["better", "p_holm"] == table.loc["better", "p_value"]
+    assert table.loc["other", "reason"] == "0 of 4 planned pairs; no run of loop (lft, standard)"
+    # A planned comparison counts before its runs are there.
+    assert table.loc["better", "p_holm"] == 2 * table.loc["better", "p_value"]
+
+
+@pytest.mark.parametrize("comparisons", [1, 5])
+def test_a_detectable_benefit_is_supported_in_eighty_percent(comparisons):
+    spread, pairs, generator = 0.02, 4, np.random.default_rng(0)
+    benefit = detectable_benefit(spread, pairs, CLAIM.smallest_effect, comparisons)
+    supported = 0
+    for _ in range(2000):
+        benefits = generator.normal(benefit, spread, pairs)
+        p_holm = min(1.0, comparisons * paired_effect(list(benefits)).p_value)
+        supported += decide(CLAIM, list(benefits), p_holm).outcome == SUPPORTED
+    assert supported / 2000 == pytest.approx(0.80, abs=0.03)
+
+
+def test_a_later_seed_does_not_take_the_place_of_one_that_diverged(tmp_path):
+    make_runs(tmp_path / "runs", [0.10, math.nan, 0.09, 0.10, 0.11], as_config())
+    (row,) = verdicts_table(tmp_path / "runs").to_dict("records")
+    assert (row["outcome"], row["pairs"]) == (UNDECIDED, 3)
+    assert row["reason"] == "3 of 4 planned pairs; seed 1: val_loss is not a number, or not recorded"
+
+
+def test_a_seed_that_the_arm_was_never_started_with_is_named(tmp_path):
+    make_runs(tmp_path / "runs", [0.10, 0.11, 0.09, 0.10, 0.1], as_config())
+    (lost,) = (tmp_path / "runs").glob("lft*-s2-*")
+    shutil.rmtree(lost)
+    (row,) = verdicts_table(tmp_path / "runs").to_dict("records")
+    assert (row["outcome"], row["reason"]) == (UNDECIDED, "3 of 4 planned pairs; seed 2: no lft run")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"arm": "mirro"}, "no run of mirro (lft, standard)"),
+        ({"baseline": "nobody"}, "no run of nobody (lft, standard)"),
+        ({"metric": "val_los"}, "seed 0: val_los is not a number, or not recorded"),
+    ],
+)
+def test_a_claim_about_what_is_not_there_says_so(tmp_path, change, reason):
+    make_runs(tmp_path / "runs", [0.1, 0.1], as_config(**change))
+    (row,) = verdicts_table(tmp_path / "runs").to_dict("records")
+    assert row["outcome"] == UNDECIDED and reason in row["reason"]
+
+
+def test_a_copied_run_is_refused_before_anything_is_decided(tmp_path):
+    make_runs(tmp_path / "runs", [0.1, 0.1], as_config())
+    (original,) = (tmp_path / "runs").glob("lft*-s1-*")
+    shutil.copytree(original, tmp_path / "runs" / "copy")
+    with pytest.raises(RequestError, match="are the same run"):
+        verdicts_table(tmp_path / "runs")
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"better": {**vars(CLAIM), "extra": 1}},
+        {"better": {"statement": "s"}},
+        {"better": "lft"},
+        {"better": {**vars(CLAIM), "smallest_effect": "0.02"}},
+        ["better"],
+    ],
+)
+def test_damaged_claims_are_named_with_their_run(tmp_path, claims):
+    run = make_run(tmp_path / "runs", "lft", 0, 5.0, claims=claims)
+    with pytest.raises(RequestError, match=rf"{run.name}.* damaged"):
+        verdicts_table(tmp_path / "runs")
 
 
 def test_higher_may_be_better_and_other_metrics_count(tmp_path):
@@ -156,3 +229,15 @@ def test_reruns_measure_the_noise_floor(tmp_path):
             make_run(tmp_path / folder, "lft", seed, 5.0 + seed + shift)
     table = noise_floor(tmp_path / "runs", tmp_path / "again")
     assert list(table["difference"]) == pytest.approx([0.001, 0.001])
+
+
+def test_only_reruns_measure_noise(tmp_path):
+    first = make_run(tmp_path / "runs", "lft", 0, 5.0)
+    second = make_run(tmp_path / "again", "lft", 0, 6.0)
+    with pytest.raises(RequestError, match="is in both locations"):
+        noise_floor(tmp_path / "runs", tmp_path / "runs")
+    with pytest.raises(RequestError, match="recorded no number 'val_los'"):
+        noise_floor(tmp_path / "runs", tmp_path / "again", "val_los")
+    second.create(second.read("config.json"), {**first.read("run.json"), "data": {"fingerprint": "other"}})
+    with pytest.raises(RequestError, match=r"differ in run\.json data\.fingerprint"):
+        noise_floor(tmp_path / "runs", tmp_path / "again")

@@ -4,7 +4,7 @@ from lft.analysis.bands import seed_bands
 from lft.analysis.comparison import comparison_table
 from lft.analysis.console import print_comparison, print_pairs, print_runs
 from lft.analysis.crossings import crossings_table
-from lft.analysis.deployment import deployment_table
+from lft.analysis.deployment import deployment_table, exports_table
 from lft.analysis.figures import ROUTING_COLOURS, differences_by_routing, loss_against, routing_colour
 from lft.analysis.items import Evaluation, evaluations, items_table
 from lft.analysis.notebook import execute, runs_location
@@ -14,14 +14,16 @@ from lft.analysis.pictures import save_pictures
 from lft.analysis.published import (
     paired_questions_needed,
     power_of,
+    published_differences,
     published_table,
     questions_needed,
     seeds_needed,
 )
 from lft.analysis.records import RunRecord, read_records
-from lft.analysis.recurrence import fit_recurrence, observations_of
+from lft.analysis.recurrence import fit_recurrence, recurrence_table
 from lft.analysis.report import write_figures, write_report
 from lft.analysis.request import answer, choose, number, parse_request
+from lft.analysis.reruns import noise_floor
 from lft.analysis.study_figures import (
     deviations_by_order,
     difference_along,
@@ -36,7 +38,7 @@ from lft.analysis.task_console import print_evaluations, score_text
 from lft.analysis.task_differences import task_differences
 from lft.analysis.task_scores import scores_table
 from lft.analysis.two_way import differences_over_seeds
-from lft.analysis.verdicts import claims_of, noise_floor, verdicts_table
+from lft.analysis.verdicts import claims_of, verdicts_table
 from lft.analysis.visit_console import (
     figure_or_reason,
     print_routes,
@@ -79,6 +81,7 @@ __all__ = [
     "differences_over_seeds",
     "evaluations",
     "execute",
+    "exports_table",
     "figure_or_reason",
     "fit_recurrence",
     "frontier",
@@ -90,7 +93,6 @@ __all__ = [
     "losses_without",
     "noise_floor",
     "number",
-    "observations_of",
     "option_curve",
     "order_effects",
     "other_routes",
@@ -106,9 +108,11 @@ __all__ = [
     "print_runs",
     "print_unfinished",
     "print_visits",
+    "published_differences",
     "published_table",
     "questions_needed",
     "read_records",
+    "recurrence_table",
     "routing_colour",
     "runs_location",
     "runs_table",

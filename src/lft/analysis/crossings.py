@@ -17,6 +17,7 @@ CROSSING_COLUMNS = [
     "baseline",
     "scale",
     "budget_tokens",
+    "settings",
     "pairs",
     "crossing",
     "low",
@@ -30,10 +31,10 @@ class Crossing:
     """Where a mean difference changes its sign.
 
     Attributes:
-        at: The last change of sign; NaN where there is none.
+        at: The last change from one sign to the other; NaN where there is none.
         low: Lower end of the 95 % interval; minus infinity where it may lie before the first point.
         high: Upper end; infinity where it may lie behind the last point.
-        note: Why there is no crossing or no interval.
+        note: Why there is no crossing or no interval, or that there are several.
     """
 
     at: float
@@ -45,9 +46,10 @@ class Crossing:
 def crossing_point(x: np.ndarray, differences: np.ndarray) -> Crossing:
     """The crossing of two arms and what the seeds say of its place.
 
-    The interval holds all places at which a t test over the seeds does not tell the difference from zero,
-    as far as they hang together with the crossing (Fieller's argument, place by place): at the true
-    crossing the test errs in 5 %. Between points the differences are interpolated along log x.
+    The interval spans all places at which a t test over the seeds does not tell the difference from zero, as
+    far as they hang together with a change of sign (Fieller's argument, place by place): at the true
+    crossing the test errs in 5 %. Curves that are equal and then part do not cross. Between points the
+    differences are interpolated along log x.
 
     Args:
         x: Places that all curves share, ascending and above zero.
@@ -56,24 +58,27 @@ def crossing_point(x: np.ndarray, differences: np.ndarray) -> Crossing:
     grid = np.geomspace(x[0], x[-1], GRID)
     fine = np.array([np.interp(np.log(grid), np.log(x), row) for row in differences])
     centre = fine.mean(axis=0)
-    changes = np.flatnonzero(np.diff(np.sign(centre)) != 0)
+    signed = np.flatnonzero(centre)
+    changes = np.flatnonzero(np.diff(np.sign(centre[signed])) != 0)
     if not len(changes):
         return Crossing(math.nan, math.nan, math.nan, "the mean difference keeps its sign")
-    last = int(changes[-1])
-    share = centre[last] / (centre[last] - centre[last + 1]) if centre[last] != centre[last + 1] else 0.0
-    at = float(grid[last] * (grid[last + 1] / grid[last]) ** share)
+    # Between the two places around the last change; what lies there is zero.
+    before, after = int(signed[changes[-1]]), int(signed[changes[-1] + 1])
+    share = centre[before] / (centre[before] - centre[after])
+    at = float(grid[before] * (grid[after] / grid[before]) ** share)
+    note = f"the mean difference changes its sign {len(changes)} times" if len(changes) > 1 else ""
     if len(differences) < 2:
-        return Crossing(at, math.nan, math.nan, "one seed: no interval")
+        return Crossing(at, math.nan, math.nan, "; ".join(filter(None, ["one seed: no interval", note])))
     error = fine.std(axis=0, ddof=1) / math.sqrt(len(fine))
-    open_sign = np.abs(centre) <= t_quantile(len(fine) - 1) * error
-    first, end = last, last + 1
-    while first > 0 and open_sign[first - 1]:
+    unclear = np.abs(centre) <= t_quantile(len(fine) - 1) * error
+    first, end = int(signed[changes[0]]), after
+    while first > 0 and unclear[first - 1]:
         first -= 1
-    while end < GRID - 1 and open_sign[end + 1]:
+    while end < GRID - 1 and unclear[end + 1]:
         end += 1
-    low = -math.inf if first == 0 and open_sign[0] else float(grid[first])
-    high = math.inf if end == GRID - 1 and open_sign[-1] else float(grid[end])
-    return Crossing(at, low, high)
+    low = -math.inf if first == 0 and unclear[0] else float(grid[first])
+    high = math.inf if end == GRID - 1 and unclear[-1] else float(grid[end])
+    return Crossing(at, low, high, note)
 
 
 def crossings_table(curves: pd.DataFrame, pairs: pd.DataFrame, x: str = "train/tokens") -> pd.DataFrame:

@@ -1,10 +1,13 @@
 """Quality against what a model takes to keep and to run: which arms are on the frontier."""
 
+import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from lft.analysis.records import read_records, refuse_repeats, setting_labels
+from lft.analysis.records import RunRecord, common_settings, read_object, read_records, refuse_repeats
 
 # What one would like to have little of, and what it is called.
 CONSTRAINTS = {
@@ -13,9 +16,18 @@ CONSTRAINTS = {
     "kv_bytes_per_token": "cache bytes per token (bfloat16)",
     "train_flops": "training FLOPs",
     "seconds": "training seconds",
+    "joules": "training energy (J)",
     "peak_memory_bytes": "peak training memory (bytes)",
 }
-DEPLOYMENT_COLUMNS = ["routing", "scale", "budget_tokens", "settings", "runs", "val_loss", *CONSTRAINTS]
+# The same, measured with an exported model.
+EXPORT_CONSTRAINTS = {
+    "file_bytes": "file (bytes)",
+    "resident_bytes": "resident memory (bytes)",
+    "first_token_seconds": "time to the first token (s)",
+    "seconds_per_token": "time for each further token (s)",
+    "joules_per_token": "energy for each token (J)",
+}
+ARM_COLUMNS = ["routing", "scale", "budget_tokens", "settings"]
 
 
 def deployment_table(location: str | Path) -> pd.DataFrame:
@@ -26,42 +38,103 @@ def deployment_table(location: str | Path) -> pd.DataFrame:
 
     Returns:
         Columns `routing scale budget_tokens settings runs val_loss`, the costs, and for each cost
-        `<cost>_frontier`: whether no other arm has both a lower loss and no more of it.
+        `<cost>_frontier`: whether no other arm of the same settings has both a lower loss and no more of it.
+        `settings` are the conditions, scale and budget apart, in which the runs differ. Runs without a finite
+        loss are left out; `note` names them.
 
     Raises:
-        RequestError: No run is there, or one is there twice.
+        RequestError: No run is there, one is there twice, or a file is damaged.
     """
-    records = read_records(location)
-    refuse_repeats(records)
     rows = [
         {
-            "routing": record.routing,
-            "scale": record.scale,
-            "budget_tokens": record.budget_tokens,
-            "settings": label,
-            "val_loss": record.summary["val_loss"],
+            **head,
             "stored_bytes": 4 * record.costs["parameters"],
             "forward_flops_per_token": record.costs["forward_flops_per_token"],
             "kv_bytes_per_token": record.costs["kv_bytes_per_token"],
-            "train_flops": record.summary["train_flops"],
-            "seconds": record.summary["seconds"],
-            "peak_memory_bytes": record.summary["peak_memory_bytes"],
+            **{name: record.summary.get(name) for name in ("train_flops", "seconds", "joules")},
+            "peak_memory_bytes": record.summary.get("peak_memory_bytes"),
         }
-        for record, label in zip(records, setting_labels(records), strict=True)
-        if record.is_done
+        for record, head in _finished(location)
     ]
-    if not rows:
-        return pd.DataFrame(columns=[*DEPLOYMENT_COLUMNS, *(f"{name}_frontier" for name in CONSTRAINTS)])
-    grouped = pd.DataFrame(rows).groupby(["routing", "scale", "budget_tokens", "settings"], sort=False)
-    table = grouped.mean().join(grouped.size().rename("runs")).reset_index()[DEPLOYMENT_COLUMNS]
-    return table.assign(**{f"{name}_frontier": on_frontier(table, name) for name in CONSTRAINTS})
+    return _averaged(rows, ARM_COLUMNS, CONSTRAINTS, ["settings"])
+
+
+def exports_table(location: str | Path) -> pd.DataFrame:
+    """What each arm takes to run in each format it was exported to, as measured by `src/export.py`.
+
+    Only exports of a run's last checkpoint count, whose loss is known.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+
+    Returns:
+        As `deployment_table`, with the `format` and the `machine` that measured it; frontiers hold among the
+        arms and formats of one machine.
+
+    Raises:
+        RequestError: No run is there, one is there twice, or a file is damaged.
+    """
+    rows = []
+    for record, head in _finished(location):
+        for path in sorted(record.folder.exports.glob("*.json")):
+            figures = read_object(record.folder, f"{record.folder.exports.name}/{path.name}")
+            if figures["checkpoint_tokens"] == record.summary["train_tokens"]:
+                rate = figures["tokens_per_second"]
+                measured = {**figures, "seconds_per_token": 1 / rate if rate else None}
+                place = {name: figures[name] for name in ("format", "machine")}
+                rows.append({**head, **place, **{name: measured.get(name) for name in EXPORT_CONSTRAINTS}})
+    return _averaged(rows, [*ARM_COLUMNS, "format", "machine"], EXPORT_CONSTRAINTS, ["settings", "machine"])
+
+
+def _finished(location: str | Path) -> list[tuple[RunRecord, dict[str, Any]]]:
+    """Finished runs, each with the columns that say which it is and its loss."""
+    records = read_records(location)
+    refuse_repeats(records)
+    done = [record for record in records if record.is_done]
+    return [
+        (
+            record,
+            {
+                "run_id": record.folder.name,
+                "routing": record.routing,
+                "scale": record.scale,
+                "budget_tokens": record.budget_tokens,
+                "settings": settings,
+                "val_loss": record.summary.get("val_loss"),
+            },
+        )
+        for record, settings in zip(done, common_settings(done), strict=True)
+    ]
+
+
+def _averaged(
+    rows: list[dict[str, Any]], keys: list[str], costs: dict[str, str], within: list[str]
+) -> pd.DataFrame:
+    """Means by arm, and which arms are on the frontier of each cost among those that share `within`."""
+    columns = [*keys, "runs", "val_loss", *costs, *(f"{name}_frontier" for name in costs), "note"]
+    numbers = ["val_loss", *costs]
+    table = pd.DataFrame(rows, columns=["run_id", *keys, *numbers]).astype(dict.fromkeys(numbers, "float64"))
+    finite = np.isfinite(table["val_loss"])
+    lost = table[~finite].groupby(keys, sort=False)["run_id"].agg(lambda names: ", ".join(sorted(set(names))))
+    grouped = table[finite].groupby(keys, sort=False)
+    arms = grouped[numbers].mean().join(grouped.size().rename("runs"))
+    arms = arms.join((lost + " left out: no finite loss").rename("note")).fillna({"note": ""}).reset_index()
+    for name in costs:
+        arms[f"{name}_frontier"] = False
+        for _, members in arms.groupby(within, sort=False):
+            arms.loc[members.index, f"{name}_frontier"] = on_frontier(members, name)
+    return arms.reindex(columns=columns)
 
 
 def on_frontier(table: pd.DataFrame, cost: str) -> list[bool]:
-    """Whether no other row has a lower loss at no higher cost, or the same loss at a lower one."""
+    """Whether no other row has a lower loss at no higher cost, or the same loss at a lower one.
+
+    A row whose cost is not known is on no frontier.
+    """
     pairs = list(zip(table["val_loss"], table[cost], strict=True))
     return [
-        not any(
+        math.isfinite(own_spent)
+        and not any(
             (loss < own_loss and spent <= own_spent) or (loss <= own_loss and spent < own_spent)
             for loss, spent in pairs
         )

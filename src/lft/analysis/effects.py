@@ -72,6 +72,40 @@ def detectable_effect(standard_deviation: float, pairs: int) -> float:
     return float(solved) * standard_deviation
 
 
+def detectable_benefit(
+    standard_deviation: float, pairs: int, smallest_effect: float, comparisons: int
+) -> float:
+    """The true benefit that a rule calls supported with 80 % power, at its strictest.
+
+    The rule asks for a mean of at least the smallest effect and for a two-sided p below 5 % over the number
+    of comparisons, as Holm's procedure does of the first.
+
+    Args:
+        standard_deviation: Of the paired differences, taken for the true one.
+        pairs: How many there are, at least two.
+        smallest_effect: The least mean that counts.
+        comparisons: How many claims are tested together.
+    """
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.stats import chi2, norm
+
+    error = standard_deviation / math.sqrt(pairs)
+    if error == 0:
+        return smallest_effect
+    shares = (np.arange(2000) + 0.5) / 2000
+    spreads = np.sqrt(chi2.ppf(shares, pairs - 1) / (pairs - 1))
+    # Mean and spread of a sample are independent: given the spread, the mean must pass both bars.
+    bars = np.maximum(
+        smallest_effect, t_quantile(pairs - 1, 1 - SIGNIFICANCE / comparisons) * spreads * error
+    )
+
+    def shortfall(benefit: float) -> float:
+        return POWER - float(norm.sf((bars - benefit) / error).mean())
+
+    return float(brentq(shortfall, 0.0, bars.max() + 10 * error))
+
+
 def pairs_needed(effect: float, standard_deviation: float) -> int:
     """How many pairs show a true difference of this size with 80 % power."""
     from statsmodels.stats.power import TTestPower
@@ -84,12 +118,17 @@ def pairs_needed(effect: float, standard_deviation: float) -> int:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted for being one of several comparisons (Holm 1979, Scand. J. of Statistics 6, 65)."""
+    """p-values adjusted for being one of several comparisons (Holm 1979, Scand. J. of Statistics 6, 65).
+
+    A comparison that is planned and not made yet, NaN, counts as one, so that making it later changes nothing
+    in the others' favour.
+    """
     from statsmodels.stats.multitest import multipletests
 
-    known = [value for value in p_values if not math.isnan(value)]
-    adjusted = iter(multipletests(known, method="holm")[1] if known else [])
-    return [float(next(adjusted)) if not math.isnan(value) else math.nan for value in p_values]
+    if not p_values:
+        return []
+    adjusted = multipletests([1.0 if math.isnan(p) else p for p in p_values], method="holm")[1]
+    return [math.nan if math.isnan(p) else float(value) for p, value in zip(p_values, adjusted, strict=True)]
 
 
 def upper_bound(values: Sequence[float]) -> float:

@@ -25,6 +25,7 @@ PAIR_COLUMNS = [
     "baseline_value",
     "difference",
     "problem",
+    "remark",
 ]
 DIFFERENCE_COLUMNS = [
     "routing",
@@ -78,6 +79,8 @@ def summarize_pairs(pairs: pd.DataFrame) -> pd.DataFrame:
 def pairs_table(location: str | Path, baseline: str = "standard", metric: str = "val_loss") -> pd.DataFrame:
     """One row a run of the other routings, with its partner, the difference, or the `problem` in the way.
 
+    A `remark` names the commit, torch version and device where the two runs of a pair were made otherwise.
+
     Args:
         location: A folder of run folders, a glob, or a run folder.
         baseline: The routing to subtract, as `runs_table` names it.
@@ -113,6 +116,7 @@ def _pair_row(arm: RunRecord, baselines: list[RunRecord], metric: str) -> dict[s
         "value": _number(arm, metric),
         "difference": math.nan,
         "problem": "",
+        "remark": "",
     }
     candidates = [
         (varying_keys([arm.conditions, other.conditions]), other)
@@ -121,6 +125,8 @@ def _pair_row(arm: RunRecord, baselines: list[RunRecord], metric: str) -> dict[s
     ]
     if not arm.is_done:
         return {**row, "problem": f"unfinished ({arm.folder.state})"}
+    if arm.conditions["run.json data.fingerprint"] is None:
+        return {**row, "problem": "its run.json names no data"}
     if not candidates:
         return {**row, "problem": f"no {row['baseline']} run of this scale, budget and seed"}
     differing, partner = min(candidates, key=lambda candidate: len(candidate[0]))
@@ -137,7 +143,18 @@ def _pair_row(arm: RunRecord, baselines: list[RunRecord], metric: str) -> dict[s
         "baseline_run_id": partner.folder.name,
         "baseline_value": baseline_value,
         "difference": row["value"] - baseline_value,
+        "remark": _remark(arm, partner),
     }
+
+
+def _remark(arm: RunRecord, partner: RunRecord) -> str:
+    """What else two runs do not share, though they make a pair."""
+    mine, theirs = arm.circumstances, partner.circumstances
+    return ", ".join(
+        f"{key} {str(mine[key])[:12]}, not {str(theirs[key])[:12]}"
+        for key in mine
+        if mine[key] != theirs[key]
+    )
 
 
 def _summarize(group: pd.DataFrame) -> dict[str, Any]:
@@ -149,6 +166,8 @@ def _summarize(group: pd.DataFrame) -> dict[str, Any]:
     for problem, rows in group[group["problem"] != ""].groupby("problem", sort=False):
         seeds = ", ".join(str(seed) for seed in rows["seed"])
         notes.append(f"seed {seeds} not paired: {problem}")
+    for remark, rows in paired[paired["remark"] != ""].groupby("remark", sort=False):
+        notes.append(f"seed {', '.join(str(seed) for seed in rows['seed'])} paired across {remark}")
     return {
         "pairs": len(differences),
         "difference": mean(differences) if differences else math.nan,

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,8 @@ from lft.runs import (
     varying_keys,
 )
 
+# What does not decide a result by intention, and may all the same.
+RECORDED_CIRCUMSTANCES = (("git", "commit"), ("packages", "torch"), ("execution", "device"))
 # What `run.json` knows that the config does not: the text behind a path, and what `auto` came to.
 RECORDED_CONDITIONS = (("data", "fingerprint"), ("data", "tokenizer_sha256"), ("execution", "precision"))
 
@@ -69,7 +71,7 @@ class RunRecord:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """`summary.json`; empty until the run is done."""
-        return self.folder.read("summary.json") if self.is_done else {}
+        return read_object(self.folder, "summary.json") if self.is_done else {}
 
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
@@ -85,26 +87,30 @@ class RunRecord:
         """Everything that can change the result except the arm and the seed, by dotted key."""
         keys = result_keys(self.config)
         conditions = flatten({key: value for key, value in keys.items() if key not in (*ARM_KEYS, "seed")})
-        for path in RECORDED_CONDITIONS:
-            value: Any = self.record
-            for key in path:
-                value = value.get(key) if isinstance(value, Mapping) else None
-            conditions[f"run.json {'.'.join(path)}"] = value
-        return conditions
+        return conditions | {
+            f"run.json {name}": value for name, value in self._recorded(RECORDED_CONDITIONS).items()
+        }
+
+    @cached_property
+    def circumstances(self) -> dict[str, Any]:
+        """The code and the machine that a run was made with, by dotted key of `run.json`."""
+        return self._recorded(RECORDED_CIRCUMSTANCES)
+
+    def _recorded(self, paths: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        found = {}
+        for group, key in paths:
+            section = self.record.get(group)
+            found[f"{group}.{key}"] = section.get(key) if isinstance(section, Mapping) else None
+        return found
 
 
 def read_records(location: str | Path) -> list[RunRecord]:
     """Every run at a location, sorted by size of the scale, budget, seed and routing (standard first).
 
     Raises:
-        RequestError: No run is there, or a folder there is not a run of this project.
+        RequestError: No run is there, a folder there is not a run of this project, or a file is damaged.
     """
-    folders = find_runs(location)
-    configs = [_read_config(folder) for folder in folders]
-    records = [
-        _record(folder, config, folder.read("run.json"))
-        for folder, config in zip(folders, configs, strict=True)
-    ]
+    records = [_read_record(folder) for folder in find_runs(location)]
     # An anchor stores more blocks than its scale; the smallest run is what the scale is named for.
     sizes: dict[str, float] = defaultdict(lambda: math.inf)
     for record in records:
@@ -144,25 +150,62 @@ def setting_labels(records: list[RunRecord]) -> list[str]:
     ]
 
 
+def common_settings(records: list[RunRecord]) -> list[str]:
+    """For each run, the conditions in which the runs differ, scale and budget apart, as text.
+
+    Runs with equal texts may be compared across scales and budgets.
+    """
+    own = [
+        {key: value for key, value in record.conditions.items() if not key.startswith(("scale.", "budget."))}
+        for record in records
+    ]
+    keys = varying_keys(own) if own else []
+    return [" ".join(f"{key}={as_text(each.get(key))}" for key in keys) for each in own]
+
+
 def refuse_repeats(records: list[RunRecord]) -> None:
-    """Make sure that no run is there twice.
+    """Make sure that no run is there twice, and that no two runs have one name.
 
     Raises:
-        RequestError: Two folders hold the same run.
+        RequestError: Two folders hold the same run, or bear the same name.
     """
     seen: dict[str, RunRecord] = {}
     for record in records:
-        # The same result counted twice would pass for a further seed.
-        identity = as_text([record.routing, record.seed, record.conditions])
-        if identity in seen:
-            raise RequestError(
-                f"{seen[identity].folder.path} and {record.folder.path} are the same run; "
-                "give a location with one of them"
-            )
-        seen[identity] = record
+        # Of a run that stopped before it wrote what it is, the name alone is known.
+        result = as_text([record.routing, record.seed, record.conditions]) if record.record else ""
+        for identity, reason in ((result, "are the same run"), (record.folder.name, "claim to be one run")):
+            # The same result counted twice would pass for a further seed.
+            other = seen.setdefault(identity, record) if identity else record
+            if other is not record:
+                raise RequestError(
+                    f"{other.folder.path} and {record.folder.path} {reason}; give a location with one of them"
+                )
 
 
-def _record(folder: RunFolder, config: dict[str, Any], record: dict[str, Any]) -> RunRecord:
+def read_object(folder: RunFolder, name: str) -> dict[str, Any]:
+    """A JSON file of a run that must hold an object; empty when it is not there.
+
+    Raises:
+        RequestError: The file is damaged.
+    """
+    try:
+        content = folder.read(name)
+        if isinstance(content, dict):
+            return content
+    except ValueError:
+        pass
+    raise RequestError(f"{folder.path / name} is damaged; restore it, or move the run elsewhere")
+
+
+def _read_record(folder: RunFolder) -> RunRecord:
+    config, record = _read_config(folder), read_object(folder, "run.json")
+    needed = {"run.json": "schedule" in record, "summary.json": (folder.path / "summary.json").exists()}
+    missing = [name for name, is_there in needed.items() if not is_there]
+    if missing and folder.state is RunState.DONE:
+        raise RequestError(
+            f"{folder.path} is done, but its {missing[0]} is missing or incomplete; restore it, or move "
+            "the run elsewhere"
+        )
     return RunRecord(folder, config, record, record.get("arm", config["routing"]["name"]))
 
 
@@ -170,10 +213,8 @@ def _read_config(folder: RunFolder) -> dict[str, Any]:
     try:
         config = folder.read("config.json")
         # Another program's folder may hold a config.json too, an exported model's for one.
-        for path in (("routing", "name"), ("scale", "name"), ("budget", "tokens"), ("seed",)):
-            value: Any = config
-            for key in path:
-                value = value[key]
+        str(config["routing"]["name"]), str(config["scale"]["name"])
+        int(config["budget"]["tokens"]), int(config["seed"])
     except (KeyError, TypeError, ValueError):
         raise RequestError(
             f"{folder.path} is not a run: its config.json is not that of a training run; "

@@ -4,12 +4,14 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from lft.analysis.records import RunRecord, read_records
+from lft.analysis.arms import MATCH_WORD, ArmLabel
+from lft.analysis.records import RunRecord, common_settings, read_records, refuse_repeats
 
 # Between a visit that takes away and one that adds more than a block of its own.
 PHI_RANGE = (-0.5, 1.5)
@@ -147,22 +149,45 @@ class Profile:
 
 
 def _squares(columns: list[np.ndarray], losses: np.ndarray) -> float:
-    """Squared residuals of the best sum of columns with coefficients of no negative sign, and a constant."""
-    design = np.column_stack([np.ones(len(losses)), *columns])
-    solution, *_ = np.linalg.lstsq(design, losses, rcond=None)
-    if (solution[1:] < 0).any():
-        # More parameters or data that hurt: no fit of this form.
-        return float(((losses - losses.mean()) ** 2).sum())
-    return float(((losses - design @ solution) ** 2).sum())
+    """Squared residuals of the best sum of columns with coefficients of no negative sign, and a constant.
+
+    A column whose best coefficient would be negative, parameters or data that hurt, takes no part.
+    """
+    from scipy.optimize import nnls
+
+    # About the means, the constant drops out and may have any sign.
+    design = np.column_stack([column - column.mean() for column in columns])
+    return float(nnls(design, losses - losses.mean())[1] ** 2)
 
 
-def observations_of(location: str | Path) -> list[Observation]:
-    """What finished runs say of phi; those of other widths or numbers of blocks included.
+def recurrence_table(location: str | Path) -> pd.DataFrame:
+    """phi from finished runs, for each set of conditions by itself; scales, budgets and routings together.
+
+    Runs count whose blocks are trained in the usual way, without a sharing condition, to a finite loss.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+
+    Returns:
+        Columns `settings` (the conditions, scale and budget apart, in which the runs differ) and those of
+        `RecurrenceFit`.
 
     Raises:
-        RequestError: No run is there.
+        RequestError: No run is there, one is there twice, or a file is damaged.
     """
-    return [_observation(record) for record in read_records(location) if record.is_done]
+    records = read_records(location)
+    refuse_repeats(records)
+    usable = [record for record in records if record.is_done and _is_usable(record)]
+    groups: dict[str, list[Observation]] = {}
+    for record, settings in zip(usable, common_settings(usable), strict=True):
+        groups.setdefault(settings, []).append(_observation(record))
+    rows = [{"settings": name, **asdict(fit_recurrence(found))} for name, found in groups.items()]
+    return pd.DataFrame(rows, columns=["settings", *(field.name for field in fields(RecurrenceFit))])
+
+
+def _is_usable(record: RunRecord) -> bool:
+    loss, trained = record.summary.get("val_loss"), ArmLabel.parse(record.routing).conditions
+    return isinstance(loss, int | float) and math.isfinite(loss) and not set(trained) - {MATCH_WORD}
 
 
 def _observation(record: RunRecord) -> Observation:

@@ -128,11 +128,12 @@ def frontier(table: pd.DataFrame, cost: str = "stored_bytes") -> "Figure":
     """
     if cost not in CONSTRAINTS:
         raise RequestError(f"there is no cost '{cost}'; choose one of {', '.join(CONSTRAINTS)}")
-    if table.empty:
-        raise RequestError("no run is done yet; there is nothing to draw")
+    drawn = table.dropna(subset=[cost])
+    if drawn.empty:
+        raise RequestError(f"no run that is done recorded {cost}; there is nothing to draw")
     figure = new_figure(6.4, 4.0)
     panel = figure.subplots()
-    for row in table.to_dict("records"):
+    for row in drawn.to_dict("records"):
         colour = routing_colour(row["routing"])
         fill = colour if row[f"{cost}_frontier"] else "none"
         panel.scatter(row[cost], row["val_loss"], s=60, facecolors=fill, edgecolors=colour)

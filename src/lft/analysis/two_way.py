@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 
 from lft.analysis.intervals import t_quantile
 from lft.analysis.items import Evaluation, evaluations, why_not_comparable
@@ -15,6 +16,9 @@ from lft.analysis.pairs import CONDITION_COLUMNS, pairs_table
 from lft.analysis.task_metrics import task_metrics
 
 BOOTSTRAP_DRAWS = 2000
+# Numbers that the bootstrap holds at once.
+BATCH_VALUES = 1_000_000
+Asked = tuple[Evaluation, Evaluation]
 TWO_WAY_COLUMNS = [
     "routing",
     "baseline",
@@ -47,42 +51,57 @@ class TwoWay:
     high: float
 
 
-def two_way(differences: np.ndarray, weights: np.ndarray) -> TwoWay:
+def two_way(
+    differences: Float[np.ndarray, "seeds items"],
+    weights: Float[np.ndarray, " items"],
+    passages: Int[np.ndarray, " items"] | None = None,
+) -> TwoWay:
     """The uncertainty of a mean over seeds and items.
 
-    The variance over seeds is that of their means, the variance over items is bootstrapped from the items'
-    means over seeds; their sum has Satterthwaite's degrees of freedom (1946, Biometrics Bulletin 2, 110).
-    What seed and item do together is in both, which errs on the safe side.
+    The variance over seeds is that of their means; the variance over items is bootstrapped from the items'
+    means over seeds, whole passages at a time. The reaches of both intervals add up as squares (Zou and
+    Donner 2008, Statistics in Medicine 27, 1693). What seed and item do together is in both, which errs on
+    the safe side.
 
     Args:
-        differences: `[seed, item]`.
+        differences: By seed and item.
         weights: How much each item counts.
+        passages: The passage that each item is about, as numbers from 0; every item its own when not given.
     """
-    from scipy.stats import bootstrap
-
     seeds, items = differences.shape
     of_seeds = np.average(differences, axis=1, weights=weights)
     centre = float(of_seeds.mean())
-    of_items = differences.mean(axis=0)
+    groups = np.arange(items) if passages is None else passages
+    sums = np.bincount(groups, weights=differences.mean(axis=0) * weights)
+    item_error = _bootstrapped_error(sums, np.bincount(groups, weights=weights))
+    if seeds < 2:
+        return TwoWay(centre, math.nan, item_error, math.nan, math.nan)
+    seed_error = float(of_seeds.std(ddof=1)) / math.sqrt(seeds)
+    item_reach = t_quantile(len(sums) - 1) * item_error if len(sums) > 1 else math.nan
+    reach = math.hypot(t_quantile(seeds - 1) * seed_error, item_reach)
+    return TwoWay(centre, seed_error, item_error, centre - reach, centre + reach)
+
+
+def _bootstrapped_error(sums: np.ndarray, weights: np.ndarray) -> float:
+    """Standard error of the sum of sums over the sum of weights, both drawn together; NaN for one alone."""
+    from scipy.stats import bootstrap
+
+    if len(sums) < 2:
+        return math.nan
+    if not (sums / weights - sums.sum() / weights.sum()).any():
+        return 0.0
     drawn = bootstrap(
-        (of_items, weights),
-        lambda values, counts, axis: (values * counts).sum(axis=axis) / counts.sum(axis=axis),
+        (sums, weights),
+        lambda values, counts, axis: values.sum(axis=axis) / counts.sum(axis=axis),
         paired=True,
         vectorized=True,
         n_resamples=BOOTSTRAP_DRAWS,
+        # Many draws of many items at once would take gigabytes.
+        batch=max(1, BATCH_VALUES // len(sums)),
         method="percentile",
         rng=0,
     )
-    item_variance = float(drawn.standard_error) ** 2
-    if seeds < 2:
-        return TwoWay(centre, math.nan, math.sqrt(item_variance), math.nan, math.nan)
-    seed_variance = float(of_seeds.var(ddof=1)) / seeds
-    total = seed_variance + item_variance
-    if total == 0:
-        return TwoWay(centre, 0.0, 0.0, centre, centre)
-    freedom = total**2 / (seed_variance**2 / (seeds - 1) + item_variance**2 / (items - 1))
-    reach = t_quantile(freedom) * math.sqrt(total)
-    return TwoWay(centre, math.sqrt(seed_variance), math.sqrt(item_variance), centre - reach, centre + reach)
+    return float(drawn.standard_error)
 
 
 def differences_over_seeds(
@@ -97,7 +116,8 @@ def differences_over_seeds(
 
     Returns:
         One row an arm, condition, task and metric: the `difference` with its standard errors by seeds and by
-        items, and the 95 % interval of both together.
+        items, and the 95 % interval of both together; `note` says what was left out, and why there is no
+        interval.
 
     Raises:
         RequestError: No run, or none of the baseline, is there.
@@ -120,28 +140,33 @@ def differences_over_seeds(
     return pd.DataFrame(rows, columns=TWO_WAY_COLUMNS)
 
 
-def _task_rows(asked: Sequence[tuple[Evaluation, Evaluation]]) -> list[dict[str, Any]]:
-    if not asked:
-        return []
-    first = asked[0][0]
-    alike = [pair for pair in asked if not any(why_not_comparable(first, one) for one in pair)]
-    left_out = len(asked) - len(alike)
+def _task_rows(asked: Sequence[Asked]) -> list[dict[str, Any]]:
+    reasons = [why_not_comparable(*pair) for pair in asked]
+    able = [pair for pair, reason in zip(asked, reasons, strict=True) if not reason]
+    notes = [
+        f"{reasons.count(reason)} pairs left out: {reason}" for reason in dict.fromkeys(reasons) if reason
+    ]
+    alike = _largest_group(able)
+    if not alike:
+        return [{"pairs": 0, "note": "; ".join(notes)}] if notes else []
+    if len(alike) < len(able):
+        notes.append(f"{len(able) - len(alike)} pairs left out: asked otherwise than the rest")
+    if len(alike) == 1:
+        notes.insert(0, "one seed: no interval")
+    first = alike[0][0].items
+    passages = pd.factorize(first["cluster"].fillna(first["item"].astype(str)))[0]
+    if passages.max() == 0:
+        notes.append("one item or passage: no interval")
+    metrics = [(task_metrics(arm.items), task_metrics(other.items)) for arm, other in alike]
     rows = []
-    for place, metric in enumerate(task_metrics(first.items)):
-        values = np.array(
-            [
-                task_metrics(arm.items)[place].values - task_metrics(other.items)[place].values
-                for arm, other in alike
-            ]
-        )
-        result = two_way(values, metric.weights)
-        notes = ["one seed: no interval"] if len(alike) == 1 else []
-        notes += [f"{left_out} pairs were asked otherwise"] if left_out else []
+    for place, metric in enumerate(metrics[0][0]):
+        values = np.array([mine[place].values - theirs[place].values for mine, theirs in metrics])
+        result = two_way(values, metric.weights, passages)
         rows.append(
             {
                 "metric": metric.difference_name,
                 "pairs": len(alike),
-                "items": len(first.items),
+                "items": len(first),
                 "difference": result.mean,
                 "seed_error": result.seed_error,
                 "item_error": result.item_error,
@@ -151,3 +176,16 @@ def _task_rows(asked: Sequence[tuple[Evaluation, Evaluation]]) -> list[dict[str,
             }
         )
     return rows
+
+
+def _largest_group(asked: Sequence[Asked]) -> list[Asked]:
+    """The most pairs that were all asked the same; the first of equally many."""
+    groups: list[list[Asked]] = []
+    for pair in asked:
+        for group in groups:
+            if not why_not_comparable(group[0][0], pair[0]):
+                group.append(pair)
+                break
+        else:
+            groups.append([pair])
+    return max(groups, key=len, default=[])

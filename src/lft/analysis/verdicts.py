@@ -1,7 +1,7 @@
 """Claims and what their runs say of them, by a rule that is fixed before anyone looks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from lft.analysis.effects import SIGNIFICANCE, Effect, holm, paired_effect, upper_bound
+from lft.analysis.effects import SIGNIFICANCE, Effect, detectable_benefit, holm, paired_effect, upper_bound
 from lft.analysis.pairs import CONDITION_COLUMNS, pairs_table
-from lft.analysis.records import read_records
+from lft.analysis.records import RunRecord, read_records, refuse_repeats, setting_labels
 from lft.errors import RequestError
 from lft.runs import Claim
 
@@ -53,7 +53,7 @@ class Outcome:
     reason: str
 
 
-def decide(claim: Claim, benefits: Sequence[float], p_holm: float) -> Outcome:
+def decide(claim: Claim, benefits: Sequence[float], p_holm: float, problems: str = "") -> Outcome:
     """Apply the rule.
 
     Under no effect, a claim comes out as supported in at most 2.5 %; under the smallest effect, as refuted in
@@ -63,9 +63,12 @@ def decide(claim: Claim, benefits: Sequence[float], p_holm: float) -> Outcome:
         claim: The claim.
         benefits: By how much the arm was better than the baseline, pair by pair.
         p_holm: p-value of the paired t test, adjusted for the other claims.
+        problems: Why planned pairs are missing.
     """
     if len(benefits) < claim.seeds:
-        return Outcome(UNDECIDED, f"{len(benefits)} of {claim.seeds} planned pairs")
+        return Outcome(
+            UNDECIDED, "; ".join(filter(None, [f"{len(benefits)} of {claim.seeds} planned pairs", problems]))
+        )
     benefit, bound = mean(benefits), upper_bound(benefits)
     if p_holm < SIGNIFICANCE and benefit >= claim.smallest_effect:
         return Outcome(SUPPORTED, f"better by {benefit:.4g}, adjusted p {p_holm:.2g}")
@@ -78,12 +81,12 @@ def claims_of(location: str | Path) -> dict[str, Claim]:
     """The claims that the runs were started for, by name.
 
     Raises:
-        RequestError: No run is there, or two runs state one claim differently.
+        RequestError: No run is there, a claim is damaged, or two runs state one claim differently.
     """
     found: dict[str, Claim] = {}
     for record in read_records(location):
-        for name, content in (record.config.get("claims") or {}).items():
-            claim = Claim(**content)
+        for name, content in _stated(record).items():
+            claim = _claim(record, name, content)
             if found.setdefault(name, claim) != claim:
                 raise RequestError(
                     f"{record.folder.path} states the claim '{name}' otherwise than the other runs; "
@@ -92,12 +95,50 @@ def claims_of(location: str | Path) -> dict[str, Claim]:
     return found
 
 
-def verdicts_table(location: str | Path) -> pd.DataFrame:
-    """What the runs say of each of their claims, under every condition in which both arms ran.
+def _stated(record: RunRecord) -> dict[str, Any]:
+    stated = record.config.get("claims") or {}
+    if not isinstance(stated, dict):
+        raise RequestError(f"{record.folder.path}: its claims are damaged; they must be named")
+    return stated
 
-    Runs are pairs when all is equal but the arm, seed and data order included; pairs beyond the planned
-    number are left out, by their seeds, so that nobody adds runs until a claim comes out. p-values are
-    Holm-adjusted over all claims that have their pairs.
+
+def _claim(record: RunRecord, name: str, content: Any) -> Claim:
+    try:
+        return Claim(**content)
+    except (TypeError, RequestError) as error:
+        raise RequestError(f"{record.folder.path}: the claim '{name}' is damaged ({error})") from error
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A claim under one condition, before the other claims are known.
+
+    Attributes:
+        claim: The claim.
+        row: Columns that say which claim and condition it is.
+        pairs: The planned pairs that are there, rows of `pairs_table`.
+        problems: Why planned pairs are missing.
+    """
+
+    claim: Claim
+    row: Row
+    pairs: pd.DataFrame
+    problems: str
+
+    @property
+    def benefits(self) -> list[float]:
+        """By how much the arm was better, pair by pair."""
+        sign = -1.0 if self.claim.better == "lower" else 1.0
+        return [sign * float(value) for value in self.pairs["difference"]]
+
+
+def verdicts_table(location: str | Path) -> pd.DataFrame:
+    """What the runs say of each of their claims, under every condition in which the arm ran.
+
+    Runs are pairs when all is equal but the arm, seed and data order included. The planned number of seeds
+    are the first ones that either arm was started with: a later pair never takes the place of one that
+    failed, so that nobody adds runs until a claim comes out. p-values are Holm-adjusted over all claims and
+    conditions, also those that wait for their pairs.
 
     Args:
         location: A folder of run folders, a glob, or a run folder.
@@ -105,32 +146,42 @@ def verdicts_table(location: str | Path) -> pd.DataFrame:
     Returns:
         One row a claim and condition: the `outcome` with its `reason`, `benefit` (positive is better) with
         its 95 % t interval, `p_value` and `p_holm`, the benefit in standard deviations of the arms over seeds
-        (`seed_deviations`), pairs of the same sign, and the `detectable` benefit.
+        (`seed_deviations`), pairs of the same sign, and the `detectable` benefit: one that would have come
+        out as supported with 80 % power.
 
     Raises:
-        RequestError: No run is there, or claims contradict each other.
+        RequestError: No run is there, one is there twice, or claims are damaged or contradict each other.
     """
+    records = read_records(location)
+    refuse_repeats(records)
     drafts = [
-        (claim, row, benefits, effect)
+        draft
         for name, claim in claims_of(location).items()
-        for row, benefits, effect in _conditions(name, claim, location)
+        for draft in _drafts(name, claim, location, records)
     ]
-    enough = [
-        effect.p_value if effect and effect.pairs >= claim.seeds else math.nan
-        for claim, _, _, effect in drafts
+    effects = [paired_effect(draft.benefits) if len(draft.pairs) else None for draft in drafts]
+    p_values = [
+        effect.p_value if effect and effect.pairs >= draft.claim.seeds else math.nan
+        for draft, effect in zip(drafts, effects, strict=True)
     ]
     rows = []
-    for (claim, row, benefits, effect), p_holm in zip(drafts, holm(enough), strict=True):
-        outcome = decide(claim, benefits, p_holm)
-        known = asdict(effect) if effect else {"pairs": 0}
-        rows.append({**row, **known, **asdict(outcome), "benefit": known.get("mean"), "p_holm": p_holm})
+    for draft, effect, p_holm in zip(drafts, effects, holm(p_values), strict=True):
+        outcome = asdict(decide(draft.claim, draft.benefits, p_holm, draft.problems))
+        numbers = _numbers(draft, effect, len(drafts)) if effect else {"pairs": 0}
+        rows.append({**draft.row, **numbers, **outcome, "p_holm": p_holm})
     return pd.DataFrame(rows, columns=VERDICT_COLUMNS)
 
 
-def _conditions(
-    name: str, claim: Claim, location: str | Path
-) -> list[tuple[Row, list[float], Effect | None]]:
-    head = {
+def _numbers(draft: Draft, effect: Effect, comparisons: int) -> Row:
+    spread, smallest = effect.standard_deviation, draft.claim.smallest_effect
+    known = {**asdict(effect), "benefit": effect.mean, "seed_deviations": _in_deviations(draft.pairs, effect)}
+    if effect.pairs >= 2:
+        known["detectable"] = detectable_benefit(spread, effect.pairs, smallest, comparisons)
+    return known
+
+
+def _drafts(name: str, claim: Claim, location: str | Path, records: Sequence[RunRecord]) -> list[Draft]:
+    row = {
         "claim": name,
         "statement": claim.statement,
         "arm": claim.arm,
@@ -139,23 +190,45 @@ def _conditions(
         "planned": claim.seeds,
         "smallest_effect": claim.smallest_effect,
     }
-    try:
-        pairs = pairs_table(location, claim.baseline, claim.metric)
-    except RequestError:
-        pairs = pd.DataFrame(columns=["routing", "problem"])
-    paired = pairs[(pairs["routing"] == claim.arm) & (pairs["problem"] == "")]
-    if paired.empty:
-        return [({**head, "scale": "", "budget_tokens": pd.NA, "settings": ""}, [], None)]
-    sign = -1.0 if claim.better == "lower" else 1.0
-    found: list[tuple[Row, list[float], Effect | None]] = []
-    for condition, rows in paired.groupby(CONDITION_COLUMNS, sort=False):
-        assert isinstance(condition, tuple)
-        decisive = rows.sort_values("seed").head(claim.seeds)
-        benefits = [sign * float(value) for value in decisive["difference"]]
-        effect = paired_effect(benefits)
-        row = {**head, **dict(zip(CONDITION_COLUMNS, condition, strict=True))}
-        found.append(({**row, "seed_deviations": _in_deviations(decisive, effect)}, benefits, effect))
-    return found
+    nowhere = {**row, "scale": "", "budget_tokens": pd.NA, "settings": ""}
+    arms = {record.routing for record in records}
+    for arm in (claim.arm, claim.baseline):
+        if arm not in arms:
+            present = ", ".join(sorted(arms))
+            return [
+                Draft(claim, nowhere, pd.DataFrame(columns=["difference"]), f"no run of {arm} ({present})")
+            ]
+    pairs = pairs_table(location, claim.baseline, claim.metric)
+    started = _started_seeds(records, claim)
+    return [
+        _draft(claim, {**row, **dict(zip(CONDITION_COLUMNS, condition, strict=True))}, rows, started)
+        for condition, rows in pairs[pairs["routing"] == claim.arm].groupby(CONDITION_COLUMNS, sort=False)
+        if isinstance(condition, tuple)
+    ]
+
+
+def _draft(claim: Claim, row: Row, pairs: pd.DataFrame, started: Mapping[tuple[Any, ...], set[int]]) -> Draft:
+    seeds = {int(seed) for seed in pairs["seed"]} | started.get(
+        tuple(row[key] for key in CONDITION_COLUMNS), set()
+    )
+    planned = sorted(seeds)[: claim.seeds]
+    by_seed = pairs.set_index("seed")["problem"].to_dict()
+    problems = [
+        f"seed {seed}: {by_seed.get(seed, f'no {claim.arm} run')}"
+        for seed in planned
+        if by_seed.get(seed, "missing")
+    ]
+    there = pairs[pairs["seed"].isin(planned) & (pairs["problem"] == "")].sort_values("seed")
+    return Draft(claim, row, there, "; ".join(problems))
+
+
+def _started_seeds(records: Sequence[RunRecord], claim: Claim) -> dict[tuple[Any, ...], set[int]]:
+    """Seeds of the baseline under each condition, whatever became of the runs."""
+    seeds: dict[tuple[Any, ...], set[int]] = {}
+    for record, settings in zip(records, setting_labels(list(records)), strict=True):
+        if record.routing == claim.baseline:
+            seeds.setdefault((record.scale, record.budget_tokens, settings), set()).add(record.seed)
+    return seeds
 
 
 def _in_deviations(rows: pd.DataFrame, effect: Effect) -> float:
@@ -165,33 +238,3 @@ def _in_deviations(rows: pd.DataFrame, effect: Effect) -> float:
     variances = [stdev(rows[column]) ** 2 for column in ("value", "baseline_value")]
     pooled = math.sqrt(mean(variances))
     return effect.mean / pooled if pooled else math.nan
-
-
-def noise_floor(location: str | Path, reruns: str | Path, metric: str = "val_loss") -> pd.DataFrame:
-    """How far apart runs of the same config and seed end, repeated in another folder.
-
-    Args:
-        location: Runs.
-        reruns: The same runs, started again elsewhere (`paths.runs=...`).
-        metric: A number of `summary.json`.
-
-    Returns:
-        One row a run that is done in both: `run_id`, `routing`, `seed`, both values and their `difference`.
-
-    Raises:
-        RequestError: A location has no run.
-    """
-    again = {record.folder.name: record for record in read_records(reruns) if record.is_done}
-    rows = [
-        {
-            "run_id": record.folder.name,
-            "routing": record.routing,
-            "seed": record.seed,
-            "value": record.summary[metric],
-            "rerun_value": again[record.folder.name].summary[metric],
-        }
-        for record in read_records(location)
-        if record.is_done and record.folder.name in again
-    ]
-    table = pd.DataFrame(rows, columns=["run_id", "routing", "seed", "value", "rerun_value"])
-    return table.assign(difference=table["rerun_value"] - table["value"])

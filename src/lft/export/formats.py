@@ -27,6 +27,7 @@ class Format:
     """A format.
 
     Attributes:
+        name: What it is asked for by.
         write: Writes a model into a folder.
         load: Loads what was written.
         weights: The file that holds the weights.
@@ -35,6 +36,7 @@ class Format:
         usage: The line that loads it.
     """
 
+    name: str
     write: Callable[[TrainedModel, Path], None]
     load: Callable[[Path], LoadedModel]
     weights: str
@@ -43,8 +45,9 @@ class Format:
     usage: str
 
 
-FORMATS = {
-    "llama": Format(
+_ALL = (
+    Format(
+        "llama",
         write_llama,
         HuggingFaceModel,
         "model.safetensors",
@@ -53,7 +56,8 @@ FORMATS = {
         "`transformers` loads it.",
         "AutoModelForCausalLM.from_pretrained(folder)",
     ),
-    "lft": Format(
+    Format(
+        "lft",
         write_lft,
         HuggingFaceModel,
         "model.safetensors",
@@ -62,7 +66,8 @@ FORMATS = {
         "`AutoTokenizer` takes `trust_remote_code=True` too, or asks.",
         "AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True)",
     ),
-    "onnx": Format(
+    Format(
+        "onnx",
         write_onnx,
         OnnxModel,
         FILE_NAME,
@@ -71,4 +76,5 @@ FORMATS = {
         "`tokens[batch, time]` in, `logits[batch, time, vocabulary]` out; there is no key-value cache.",
         'onnxruntime.InferenceSession("model.onnx").run(None, {"tokens": tokens})',
     ),
-}
+)
+FORMATS = {form.name: form for form in _ALL}

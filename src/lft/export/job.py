@@ -15,7 +15,7 @@ from lft.export.deployment import DeploymentFigures, measure_deployment
 from lft.export.formats import Format, LoadedModel
 from lft.export.hugging_face import write_tokenizer
 from lft.inference import TrainedModel
-from lft.runs import whole_or_absent, write_json
+from lft.runs import machine, whole_or_absent, write_json
 
 # Logits of these models are of the order of 10; their float32 sums differ by a few millionths.
 TOLERANCE = 1e-3
@@ -23,6 +23,8 @@ TOLERANCE = 1e-3
 
 def export(trained: TrainedModel, form: Format, folder: Path) -> DeploymentFigures:
     """Write a model in a format, with tokenizer, model card and `deployment.json`.
+
+    What it takes to run is also kept in the run folder, where analysis reads it.
 
     Args:
         trained: The model.
@@ -44,7 +46,19 @@ def export(trained: TrainedModel, form: Format, folder: Path) -> DeploymentFigur
         for path in unfinished.iterdir():
             # safetensors leaves its files to their owner alone.
             path.chmod(unfinished.stat().st_mode & 0o666)
+    _keep_figures(trained, form, figures)
     return figures
+
+
+def _keep_figures(trained: TrainedModel, form: Format, figures: DeploymentFigures) -> None:
+    place = {"format": form.name, "checkpoint_tokens": trained.tokens, "machine": machine()}
+    path = trained.folder.exports / f"{form.name}-{trained.tokens:014d}.json"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, {**place, **asdict(figures)})
+    except OSError as error:
+        # Runs may be somebody else's; the export is whole without.
+        print(f"the figures could not be kept in the run folder ({error})", file=sys.stderr)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from lft.runs.items import (
     read_evaluations,
     write_evaluation,
 )
-from lft.runs.provenance import provenance
+from lft.runs.provenance import machine, provenance
 from lft.runs.settings import as_text, flatten, varying_keys
 from lft.runs.visits import VisitsFile, read_visits
 
@@ -31,6 +31,7 @@ __all__ = [
     "file_sha256",
     "find_runs",
     "flatten",
+    "machine",
     "provenance",
     "read_evaluations",
     "read_visits",

@@ -32,6 +32,8 @@ class Claim:
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):
             raise RequestError(f"a claim is better=lower or better=higher, not {self.better}")
+        if not isinstance(self.smallest_effect, int | float) or not isinstance(self.seeds, int):
+            raise RequestError("smallest_effect and seeds of a claim must be numbers")
         if not (math.isfinite(self.smallest_effect) and self.smallest_effect > 0):
             raise RequestError(f"smallest_effect={self.smallest_effect} of a claim must be above 0")
         if self.seeds < 2:

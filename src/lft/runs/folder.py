@@ -78,6 +78,11 @@ class RunFolder:
         return self.evaluations / f"{task}.parquet"
 
     @property
+    def exports(self) -> Path:
+        """Where it lies, by format, what the model takes to run when exported."""
+        return self.path / "exports"
+
+    @property
     def pictures(self) -> Path:
         """Where figures of this run alone lie."""
         return self.path / "pictures"
@@ -121,16 +126,17 @@ class RunFolder:
         """The logged rows in the order of their steps.
 
         A resumed run logs the steps after its checkpoint again: rows of one step are merged and the
-        last write of each value wins. A line cut short by a kill is left out.
+        last write of each value wins. A line that is cut short or damaged is left out.
         """
         path = self.path / "metrics.jsonl"
         rows: dict[int, dict[str, Any]] = {}
-        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        for line in _lines(path):
             try:
                 row = json.loads(line)
             except json.JSONDecodeError:
                 continue
-            rows.setdefault(row["step"], {}).update(row)
+            if isinstance(row, dict) and isinstance(row.get("step"), int):
+                rows.setdefault(row["step"], {}).update(row)
         return [rows[step] for step in sorted(rows)]
 
     @contextmanager
@@ -160,6 +166,11 @@ class RunFolder:
             if is_new:
                 with suppress(OSError):
                     runs.rmdir()
+
+
+def _lines(path: Path) -> list[str]:
+    # What a kill or a bad disk has garbled is no reason not to read the rest.
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
 
 
 def find_runs(location: str | Path, key: str = "runs") -> list[RunFolder]:

@@ -30,6 +30,11 @@ def provenance() -> dict[str, Any]:
     }
 
 
+def machine() -> str:
+    """The name of this machine and its processor, in words."""
+    return f"{platform.node()}, {_processor()}"
+
+
 def _git() -> dict[str, Any]:
     commit = _git_output("rev-parse", "HEAD")
     changes = _git_output("status", "--porcelain")

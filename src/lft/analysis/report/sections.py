@@ -14,7 +14,7 @@ from lft.analysis.deployment import CONSTRAINTS, deployment_table
 from lft.analysis.figures import routing_colour
 from lft.analysis.orders import order_effects
 from lft.analysis.pairs import pairs_table
-from lft.analysis.recurrence import fit_recurrence, observations_of
+from lft.analysis.recurrence import recurrence_table
 from lft.analysis.report.charts import frontier_chart, interval_chart, loss_chart
 from lft.analysis.task_differences import task_differences
 from lft.analysis.task_scores import scores_table
@@ -135,15 +135,13 @@ def orders(runs: Runs) -> Section:
 
 def recurrence(runs: Runs) -> Section:
     """The exponent of recurrence."""
-    fit = fit_recurrence(observations_of(runs.location))
-    if fit.note:
-        return Section("Recurrence", [f"The exponent phi is {fit.note}."])
-    words = (
-        f"phi = {fit.phi:.2f} (95 % profile interval {fit.low:.2f} to {fit.high:.2f}) from "
-        f"{fit.observations} runs, residual {fit.residual:.4f} nats: k visits of a block are worth k^phi "
-        "blocks of its size. 0 is nothing, 1 a block of its own."
-    )
-    return Section("Recurrence", [words])
+    table = recurrence_table(runs.location)
+    words = [
+        "phi in N_eff = sum of visits^phi x block parameters, with a 95 % profile interval: k visits of a "
+        "block are worth k^phi blocks of its size. 0 is nothing, 1 a block of its own. Where the runs cannot "
+        "tell, the note says so."
+    ]
+    return Section("Recurrence", words, tables={"Exponent": table})
 
 
 def tasks(runs: Runs) -> Section:
