@@ -10,6 +10,8 @@ from lft.analysis.deployment import CONSTRAINTS, deployment_table
 from lft.analysis.figures import differences_by_routing
 from lft.analysis.orders import order_effects
 from lft.analysis.pairs import pairs_table
+from lft.analysis.report.charts import AXES
+from lft.analysis.report.targets import check_baseline, check_folder
 from lft.analysis.study_figures import (
     deviations_by_order,
     differences_by_budget,
@@ -18,7 +20,7 @@ from lft.analysis.study_figures import (
     save_figure,
     task_forest,
 )
-from lft.analysis.tables import curves_table
+from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.task_differences import task_differences
 from lft.errors import RequestError
 
@@ -35,13 +37,15 @@ def write_figures(location: str | Path, folder: Path, baseline: str = "standard"
         baseline: The routing to subtract.
 
     Raises:
-        RequestError: No run is there.
+        RequestError: No run is there, none is of the baseline, or the folder cannot be written.
     """
+    check_folder(folder)
     curves = curves_table(location)
+    check_baseline(baseline, runs_table(location)["routing"], location)
     compare = cache(partial(comparison_table, location, baseline))
     drawings: dict[str, Callable[[], Figure]] = {
         f"{metric.removeprefix('val/')}_by_{x.split('/')[1]}": partial(loss_bands, curves, x, metric)
-        for x in ("train/tokens", "train/flops", "perf/seconds")
+        for x in AXES
         for metric in ("val/loss", "val/bits_per_byte")
     }
     drawings |= {
