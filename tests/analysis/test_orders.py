@@ -103,6 +103,18 @@ def test_an_option_is_a_curve(runs):
         difference_along(option_curve(table, "span"), "span")
 
 
+def test_each_budget_has_a_line_of_its_own(runs):
+    table = comparison_table(runs)
+    twice = pd.concat([table[table["routing"] == "lft"]] * 4, ignore_index=True)
+    twice["routing"] = ["lft revisits=3", "lft", "lft revisits=3", "lft"]
+    twice["budget_tokens"] = [1_000_000, 1_000_000, 2_000_000, 2_000_000]
+    (panel,) = difference_along(option_curve(twice, "revisits", default=1), "revisits").axes
+    lines = panel.get_lines()[:-1]
+    assert [line.get_label() for line in lines] == ["lft, 1M tokens", "lft, 2M tokens"]
+    assert [list(line.get_xdata()) for line in lines] == [[1, 3], [1, 3]]
+    assert lines[0].get_linestyle() != lines[1].get_linestyle()
+
+
 def test_lists_count_by_their_first_number(runs):
     table = comparison_table(runs)
     table["routing"] = ["lft feedback_at=[3]", "lft feedback_at=[2]"]

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from analysis.evaluated import add_evaluation, choice_item
-from analysis.synthetic import make_config, make_run, start_run
+from analysis.synthetic import finish, log_curve, make_config, make_run, start_run
 
 from lft.analysis import (
     comparison_table,
@@ -13,11 +13,13 @@ from lft.analysis import (
     differences_by_budget,
     frontier,
     loss_bands,
+    runs_table,
     seed_bands,
     task_differences,
     task_forest,
     write_figures,
 )
+from lft.analysis.bands import runs_left_out
 from lft.analysis.figures import routing_colour
 from lft.analysis.intervals import t_interval
 from lft.errors import RequestError
@@ -49,6 +51,37 @@ def test_runs_of_other_settings_are_not_pooled(runs):
     assert math.isnan(ends.loc[ends["seeds"] == 1, "low"].iloc[0])
 
 
+def test_a_mean_never_changes_its_seeds_along_a_curve(runs):
+    """A run that stopped halfway is in no mean, and is named."""
+    stopped = start_run(runs, make_config("lft", 7))
+    log_curve(stopped, 1.0, 40)
+    stopped.mark_failed("KeyboardInterrupt")
+    bands = seed_bands(curves_table(runs))
+    assert set(bands.loc[bands["routing"] == "lft", "seeds"]) == {3}
+    (words,) = runs_left_out(runs_table(runs))
+    assert words.endswith(f"means are over finished runs: {stopped.name}, failed.")
+
+
+def test_where_no_run_is_finished_each_is_a_thin_line(runs):
+    for seed, last in ((0, 40), (1, 60)):
+        log_curve(start_run(runs, make_config("loop", seed)), 5.0, last)
+    (panel,) = loss_bands(curves_table(runs)).axes
+    lines = {line.get_label(): line for line in panel.get_lines()}
+    assert lines["loop, seed 0, unfinished"].get_linewidth() < lines["lft"].get_linewidth()
+    assert lines["loop, seed 1, unfinished"].get_color() == routing_colour("loop")
+    (words,) = runs_left_out(runs_table(runs))
+    assert words.startswith("No run of these arms is finished")
+
+
+def test_seeds_measured_at_other_steps_are_lines_of_their_own(runs):
+    config = make_config("lft", 7)
+    folder = start_run(runs, config)
+    log_curve(folder, 5.0, 80)
+    finish(folder, config, 5.0)
+    bands = seed_bands(curves_table(runs))
+    assert set(bands.loc[bands["routing"] == "lft", "run"]) == {"seed 0", "seed 1", "seed 2", "seed 7"}
+
+
 def test_the_frontier_holds_what_nothing_beats_in_both(runs):
     make_run(runs, "deep", 0, 6.0)
     table = deployment_table(runs).set_index("routing")
@@ -72,7 +105,7 @@ def test_tasks_are_drawn_with_their_intervals(runs):
     for folder in find_runs(runs):
         add_evaluation(folder, "piqa", [choice_item(item, item % 3 > 0) for item in range(6)])
     (panel,) = task_forest(task_differences(runs)).axes
-    assert [label.get_text() for label in panel.get_yticklabels()][-1] == "piqa acc, seed 0"
+    assert [label.get_text() for label in panel.get_yticklabels()][-1] == "piqa, acc, lft, seed 0"
 
 
 def test_figures_for_a_paper_are_png_and_svg_with_text(runs, tmp_path):

@@ -42,6 +42,7 @@ AXIS_LABELS = {
     "train/flops": "training compute (FLOPs; G = 10⁹, T = 10¹², P = 10¹⁵)",
     "step": "optimizer steps",
     "perf/seconds": "training time (s)",
+    "perf/joules": "training energy (J)",
 }
 # Largest value by smallest from which axes and colours follow the logarithm: wider than ten evenly spaced
 # milestones of one budget, so that only a sweep over budgets turns to logs.
@@ -92,7 +93,7 @@ def loss_against(
 
     Args:
         curves: Rows from `curves_table`.
-        x: Column to draw against: `train/tokens`, `train/flops`, `step` or `perf/seconds`.
+        x: Column to draw against: `train/tokens`, `train/flops`, `step`, `perf/seconds` or `perf/joules`.
         log_x: Whether the horizontal axis is logarithmic; by default where runs span a wide range.
         title: Title of the figure.
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from lft.analysis.records import RunRecord, read_records
 from lft.errors import RequestError
-from lft.runs import as_text, read_evaluations
+from lft.runs import VALIDATION, as_text, read_evaluations
 
 IDENTITY = ["subtask", "item", "content", "category"]
 
@@ -65,6 +65,21 @@ def evaluations(
                 items = table[table["checkpoint_tokens"] == tokens].reset_index(drop=True)
                 found.append(Evaluation(record, task, tokens, items, read.provenance[tokens]))
     return found
+
+
+def asked_tasks(location: str | Path) -> list[str]:
+    """The tasks that runs were asked; the validation text is none.
+
+    Args:
+        location: A folder of run folders, a glob, or a run folder.
+
+    Raises:
+        RequestError: No run is there.
+    """
+    files = [
+        path for record in read_records(location) for path in record.folder.evaluations.glob("*.parquet")
+    ]
+    return sorted({path.stem for path in files} - {VALIDATION})
 
 
 def items_table(

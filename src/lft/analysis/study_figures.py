@@ -1,14 +1,26 @@
 """Figures of the study's questions, for a page or a paper: one colour for each routing, bands over seeds."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from lft.analysis.bands import arms_of, seed_bands
-from lft.analysis.deployment import CONSTRAINTS
-from lft.analysis.figures import ROUTING_COLOURS, name_axis, new_figure, routing_colour, scale_panels, tidy
-from lft.analysis.records import routing_order
+from lft.analysis.deployment import CONSTRAINTS, EXPORT_CONSTRAINTS
+from lft.analysis.figures import (
+    LINE_STYLES,
+    ROUTING_COLOURS,
+    LineStyle,
+    name_axis,
+    new_figure,
+    routing_colour,
+    scale_panels,
+    tidy,
+)
+from lft.analysis.names import row_names
+from lft.analysis.pairs import CONDITION_COLUMNS
 from lft.errors import RequestError
 
 if TYPE_CHECKING:
@@ -20,22 +32,27 @@ METRIC_NAMES = {"val/loss": "validation loss (nats per token)", "val/bits_per_by
 def loss_bands(curves: pd.DataFrame, x: str = "train/tokens", metric: str = "val/loss") -> "Figure":
     """Draw each arm's mean over seeds with its 95 % band, a panel for each scale.
 
+    Runs that are in no mean, as `seed_bands` says, are thin lines of their own.
+
     Args:
         curves: Rows from `curves_table`.
-        x: Column to draw against: `train/tokens`, `train/flops` or `perf/seconds`.
+        x: Column to draw against: `train/tokens`, `train/flops`, `perf/seconds` or `perf/joules`.
         metric: `val/loss` or `val/bits_per_byte`.
 
     Raises:
-        RequestError: No run has validated.
+        RequestError: No run has validated, or none knows `x`.
     """
     bands = seed_bands(curves, x, metric)
     if bands.empty:
-        raise RequestError("no run has validated yet; there is nothing to draw")
+        raise RequestError(f"no run has validated yet, or none logged {x}; there is nothing to draw")
     figure, panels = scale_panels(bands, 4.4, 4.2)
     for panel, rows in panels:
-        for name, line in sorted(arms_of(rows).items(), key=lambda item: routing_order(item[0])):
-            colour = routing_colour(name)
-            panel.plot(line["x"], line["mean"], marker="o", markersize=3.5, color=colour, label=name)
+        arms = arms_of(rows)
+        styles = _line_styles([routing_colour(line["routing"].iloc[0]) for line in arms.values()])
+        for style, (name, line) in zip(styles, arms.items(), strict=True):
+            colour, width = routing_colour(line["routing"].iloc[0]), 0.8 if line["run"].iloc[0] else 1.5
+            look: dict[str, Any] = {"color": colour, "linestyle": style, "linewidth": width}
+            panel.plot(line["x"], line["mean"], label=name, marker="o", markersize=3.5, **look)
             panel.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, linewidth=0)
         panel.set_title(f"scale {rows['scale'].iloc[0]}", fontsize=10)
         name_axis(panel, x)
@@ -86,12 +103,11 @@ def deviations_by_order(orders: pd.DataFrame) -> "Figure":
     """
     if orders.empty:
         raise RequestError("no two routings of equal steps and parameters are done; there is nothing to draw")
-    names = [f"{row['routing']}, {row['scale']}" for row in orders.to_dict("records")]
-    return _intervals(orders, names, "deviation", "loss minus the mean of equal steps (nats)")
+    return _intervals(orders, row_names(orders), "deviation", "loss minus the mean of equal steps (nats)")
 
 
 def difference_along(curve: pd.DataFrame, option: str) -> "Figure":
-    """Draw the paired difference along an option, a line for each routing and scale.
+    """Draw the paired difference along an option; arms that differ in anything else have lines of their own.
 
     Args:
         curve: Rows from `option_curve`.
@@ -104,9 +120,15 @@ def difference_along(curve: pd.DataFrame, option: str) -> "Figure":
         raise RequestError(f"no arm differs in {option}; there is nothing to draw")
     figure = new_figure(6.4, 4.0)
     panel = figure.subplots()
-    for (family, scale), line in curve.groupby(["family", "scale"], sort=False):
-        colour = routing_colour(str(family))
-        panel.plot(line["value"], line["difference"], marker="o", color=colour, label=f"{family}, {scale}")
+    # What an arm is apart from the option: its routing, its other options, and what it is matched by.
+    named = re.compile(rf" {re.escape(option)}=(\[[^\]]*\]|\S+)")
+    arms = curve.assign(routing=[named.sub("", str(label)) for label in curve["routing"]])
+    lines = [line for _, line in arms.groupby(["routing", *CONDITION_COLUMNS], sort=False)]
+    names = row_names(pd.concat([line.head(1) for line in lines], ignore_index=True))
+    colours = [routing_colour(line["routing"].iloc[0]) for line in lines]
+    for name, line, colour, style in zip(names, lines, colours, _line_styles(colours), strict=True):
+        line = line.sort_values("value")
+        panel.plot(line["value"], line["difference"], marker="o", color=colour, linestyle=style, label=name)
         panel.vlines(line["value"], line["low"], line["high"], color=colour, linewidth=1)
     panel.axhline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
     panel.set_xlabel(option)
@@ -120,28 +142,27 @@ def frontier(table: pd.DataFrame, cost: str = "stored_bytes") -> "Figure":
     """Draw loss against a cost; arms that no other beats in both are filled.
 
     Args:
-        table: Rows from `deployment_table`.
+        table: Rows from `deployment_table` or `exports_table`.
         cost: One of its costs.
 
     Raises:
-        RequestError: No run is done, or there is no such cost.
+        RequestError: No run recorded the cost, or the table has no such cost.
     """
-    if cost not in CONSTRAINTS:
-        raise RequestError(f"there is no cost '{cost}'; choose one of {', '.join(CONSTRAINTS)}")
+    names = {name: words for name, words in {**CONSTRAINTS, **EXPORT_CONSTRAINTS}.items() if name in table}
+    if cost not in names:
+        raise RequestError(f"there is no cost '{cost}'; choose one of {', '.join(names)}")
     drawn = table.dropna(subset=[cost])
     if drawn.empty:
         raise RequestError(f"no run that is done recorded {cost}; there is nothing to draw")
     figure = new_figure(6.4, 4.0)
     panel = figure.subplots()
-    for row in drawn.to_dict("records"):
+    for name, row in zip(row_names(drawn), drawn.to_dict("records"), strict=True):
         colour = routing_colour(row["routing"])
         fill = colour if row[f"{cost}_frontier"] else "none"
         panel.scatter(row[cost], row["val_loss"], s=60, facecolors=fill, edgecolors=colour)
-        panel.annotate(
-            f" {row['routing']}, {row['scale']}", (row[cost], row["val_loss"]), fontsize=8, color=colour
-        )
+        panel.annotate(f" {name}", (row[cost], row["val_loss"]), fontsize=8, color=colour)
     panel.set_xscale("log")
-    panel.set_xlabel(CONSTRAINTS[cost])
+    panel.set_xlabel(names[cost])
     panel.set_ylabel(METRIC_NAMES["val/loss"])
     tidy(panel)
     return figure
@@ -159,9 +180,17 @@ def task_forest(differences: pd.DataFrame) -> "Figure":
     drawn = differences[(differences["kind"] == "") & differences["share"].eq(True)]
     if drawn.empty:
         raise RequestError("no two runs were asked the same tasks; there is nothing to draw")
-    names = [f"{row['task']} {row['metric']}, seed {row['seed']}" for row in drawn.to_dict("records")]
+    names = row_names(drawn, always=("task", "metric", "routing"))
     title = f"accuracy minus that of {drawn['baseline'].iloc[0]} (percentage points)"
     return _intervals(drawn, names, "difference", title, unit=100)
+
+
+def _line_styles(colours: Sequence[str]) -> list[LineStyle]:
+    """Solid for the first line of a colour, another style for each further one."""
+    return [
+        LINE_STYLES[list(colours[:place]).count(colour) % len(LINE_STYLES)]
+        for place, colour in enumerate(colours)
+    ]
 
 
 def _intervals(rows: pd.DataFrame, names: list[str], value: str, title: str, unit: float = 1.0) -> "Figure":

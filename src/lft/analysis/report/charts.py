@@ -1,14 +1,15 @@
 """Interactive charts: hover for numbers, click a name in the legend to hide it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from lft.analysis.bands import arms_of, seed_bands
 from lft.analysis.figures import routing_colour
+from lft.analysis.names import row_names
 from lft.analysis.records import routing_order
-from lft.terminal import short
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -17,8 +18,12 @@ AXES = {
     "train/tokens": "training tokens",
     "train/flops": "training FLOPs",
     "perf/seconds": "training seconds",
+    "perf/joules": "training joules",
 }
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+GRID = "rgba(128,128,128,0.25)"
+# Characters to a line of a label, so that a phone has room for the plot beside it.
+LABEL_WIDTH = 26
 # Readable on white and on black; the yardstick's black turns white in the dark.
 LAYOUT: dict[str, Any] = {
     "template": "none",
@@ -32,7 +37,9 @@ LAYOUT: dict[str, Any] = {
 
 
 def loss_chart(curves: pd.DataFrame, metric: str, name: str) -> "Figure":
-    """Mean validation curves of one scale and budget with seed bands; buttons choose the horizontal axis.
+    """Mean validation curves of one scale with seed bands; buttons choose the horizontal axis.
+
+    Runs that are in no mean, as `seed_bands` says, are thin lines of their own.
 
     Args:
         curves: Rows of `curves_table` of one scale.
@@ -41,20 +48,18 @@ def loss_chart(curves: pd.DataFrame, metric: str, name: str) -> "Figure":
     """
     from plotly.graph_objects import Figure, Scatter
 
-    axes = [x for x in AXES if curves[x].notna().any()]
+    axes = [x for x in AXES if x in curves and curves[x].notna().any()]
     figure = Figure()
     shown: list[int] = []
     for place, x in enumerate(axes):
-        bands = seed_bands(curves, x, metric)
-        arms = arms_of(bands)
-        labels = sorted(arms, key=routing_order)
-        for label in labels:
-            for trace in _band(arms[label], label, _dash(label, labels)):
+        arms = arms_of(seed_bands(curves, x, metric))
+        for (label, rows), dash in zip(arms.items(), _dashes(arms.values()), strict=True):
+            for trace in _band(rows, label, dash):
                 figure.add_trace(Scatter(**trace, visible=place == 0))
                 shown.append(place)
     buttons = [
         {
-            "label": AXES[x],
+            "label": AXES[x].removeprefix("training "),
             "method": "update",
             "args": [{"visible": [owner == place for owner in shown]}, {"xaxis.title.text": AXES[x]}],
         }
@@ -65,26 +70,24 @@ def loss_chart(curves: pd.DataFrame, metric: str, name: str) -> "Figure":
     place_of_menu = {"type": "buttons", "direction": "right", "x": 0, "y": 1.14, "xanchor": "left"}
     menu = {**place_of_menu, **colours, "buttons": buttons}
     figure.update_layout(**LAYOUT, updatemenus=[menu])
-    figure.update_xaxes(title_text=AXES[axes[0]] if axes else "", gridcolor="rgba(128,128,128,0.25)")
-    figure.update_yaxes(title_text=name, gridcolor="rgba(128,128,128,0.25)")
+    figure.update_xaxes(title_text=AXES[axes[0]] if axes else "", gridcolor=GRID)
+    figure.update_yaxes(title_text=name, gridcolor=GRID)
     return figure
 
 
 def _band(rows: pd.DataFrame, label: str, dash: str) -> list[dict[str, Any]]:
-    colour = routing_colour(label)
+    colour, alone = routing_colour(rows["routing"].iloc[0]), bool(rows["run"].iloc[0])
     line = {
         "x": rows["x"],
         "y": rows["mean"],
         "mode": "lines+markers",
         "name": label,
         "legendgroup": label,
-        "line": {"color": colour, "dash": dash},
+        "line": {"color": colour, "dash": dash, "width": 1 if alone else 2},
+        "marker": {"color": colour, "size": 4 if alone else 6},
         "meta": colour,
         "customdata": rows[["seeds", "low", "high"]],
-        "hovertemplate": (
-            f"{label}<br>%{{y:.4f}} (%{{customdata[1]:.4f}} to %{{customdata[2]:.4f}}, "
-            "%{customdata[0]} seeds)<br>at %{x:.4s}<extra></extra>"
-        ),
+        "hovertemplate": f"{label}<br>%{{y:.4f}}{_seeds_text(rows)}<br>at %{{x:.4s}}<extra></extra>",
     }
     if rows["low"].isna().all():
         return [line]
@@ -103,63 +106,77 @@ def _band(rows: pd.DataFrame, label: str, dash: str) -> list[dict[str, Any]]:
     return [area, line]
 
 
-def _dash(label: str, labels: Sequence[str]) -> str:
-    """Solid for the first variant of a routing, another dash for each further one."""
-    kin = [other for other in labels if other.split(" ")[0] == label.split(" ")[0]]
-    return DASHES[kin.index(label) % len(DASHES)]
+def _seeds_text(rows: pd.DataFrame) -> str:
+    if rows["low"].isna().all():
+        return ""
+    return " (%{customdata[1]:.4f} to %{customdata[2]:.4f}, %{customdata[0]} seeds)"
 
 
-def interval_chart(
-    rows: pd.DataFrame, names: Sequence[str], value: str, title: str, colours: Sequence[str]
-) -> "Figure":
+def _dashes(lines: Iterable[pd.DataFrame]) -> list[str]:
+    """Solid for the first line of a colour, another dash for each further one."""
+    colours = [routing_colour(rows["routing"].iloc[0]) for rows in lines]
+    return [DASHES[colours[:place].count(own) % len(DASHES)] for place, own in enumerate(colours)]
+
+
+def interval_chart(rows: pd.DataFrame, names: Sequence[str], value: str, title: str) -> "Figure":
     """Values with 95 % intervals, one line each, and zero marked.
 
     Args:
-        rows: With `low`, `high` and the value's column.
-        names: What each row is called.
+        rows: With `routing`, `low`, `high` and the value's column.
+        names: What each row is called, no two alike.
         value: The column of the values.
         title: What the horizontal axis shows.
-        colours: One for each row.
     """
     from plotly.graph_objects import Figure, Scatter
 
+    labels = ["<br>".join(wrap(name, LABEL_WIDTH)) for name in names]
     figure = Figure()
-    for place, row in enumerate(rows.to_dict("records")):
+    for label, row in zip(labels, rows.to_dict("records"), strict=True):
+        colour = routing_colour(row["routing"])
+        known = pd.notna(row["low"])
+        interval = f" ({row['low']:+.4f} to {row['high']:+.4f})" if known else " (one pair: no interval)"
+        error = {
+            "type": "data",
+            "symmetric": False,
+            "array": [row["high"] - row[value]],
+            "arrayminus": [row[value] - row["low"]],
+            "color": colour,
+        }
         figure.add_trace(
             Scatter(
                 x=[row[value]],
-                y=[names[place]],
+                y=[label],
                 mode="markers",
-                marker={"color": colours[place], "size": 9},
-                meta=colours[place],
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [row["high"] - row[value]],
-                    "arrayminus": [row[value] - row["low"]],
-                    "color": colours[place],
-                },
-                hovertemplate=(
-                    f"%{{y}}<br>%{{x:+.4f}} ({row['low']:+.4f} to {row['high']:+.4f})<extra></extra>"
-                ),
+                marker={"color": colour, "size": 9},
+                meta=colour,
+                error_x=error if known else None,
+                hovertemplate=f"%{{y}}<br>%{{x:+.4f}}{interval}<extra></extra>",
                 showlegend=False,
             )
         )
-    height = max(220, 90 + 26 * len(rows))
-    figure.update_layout(**{**LAYOUT, "height": height, "margin": {**LAYOUT["margin"], "l": 170}})
+    height = 90 + sum(14 + 16 * (label.count("<br>") + 1) for label in labels)
+    figure.update_layout(**{**LAYOUT, "height": max(220, height)})
     figure.add_vline(x=0, line={"color": "#888888", "width": 1})
-    figure.update_xaxes(title_text=title, gridcolor="rgba(128,128,128,0.25)", zeroline=False)
-    figure.update_yaxes(autorange="reversed", gridcolor="rgba(128,128,128,0.15)")
+    figure.update_xaxes(title_text=title, gridcolor=GRID, zeroline=False)
+    figure.update_yaxes(autorange="reversed", automargin=True, gridcolor="rgba(128,128,128,0.15)")
     return figure
 
 
 def frontier_chart(table: pd.DataFrame, cost: str, name: str) -> "Figure":
-    """Loss against one cost; arms on the frontier are filled."""
+    """Loss against one cost; arms on the frontier are filled.
+
+    Args:
+        table: Rows of `deployment_table` or `exports_table`.
+        cost: The column of the cost.
+        name: The cost in words.
+    """
     from plotly.graph_objects import Figure, Scatter
 
     figure = Figure()
-    for label in sorted(table["routing"].unique(), key=routing_order):
-        rows = table[table["routing"] == label]
+    drawn = table.dropna(subset=[cost])
+    drawn = drawn.assign(called=row_names(drawn))
+    for label in sorted(drawn["routing"].unique(), key=routing_order):
+        rows = drawn[drawn["routing"] == label]
         colour = routing_colour(label)
         symbols = ["circle" if best else "circle-open" for best in rows[f"{cost}_frontier"]]
         figure.add_trace(
@@ -170,14 +187,11 @@ def frontier_chart(table: pd.DataFrame, cost: str, name: str) -> "Figure":
                 name=label,
                 marker={"color": colour, "size": 11, "symbol": symbols},
                 meta=colour,
-                text=[
-                    f"{row['scale']}, {short(row['budget_tokens'])} tokens {row['settings']}"
-                    for row in rows.to_dict("records")
-                ],
-                hovertemplate=f"{label}<br>%{{text}}<br>loss %{{y:.4f}} at %{{x:.4s}}<extra></extra>",
+                text=rows["called"],
+                hovertemplate="%{text}<br>loss %{y:.4f} at %{x:.4s}<extra></extra>",
             )
         )
     figure.update_layout(**LAYOUT)
-    figure.update_xaxes(title_text=name, type="log", gridcolor="rgba(128,128,128,0.25)")
-    figure.update_yaxes(title_text="validation loss (nats)", gridcolor="rgba(128,128,128,0.25)")
+    figure.update_xaxes(title_text=name, type="log", gridcolor=GRID)
+    figure.update_yaxes(title_text="validation loss (nats)", gridcolor=GRID)
     return figure

@@ -17,12 +17,24 @@ function paint(trace, isDark) {
   return trace;
 }
 
+// Paper is white, whatever the screen is.
+let printing = false;
+
 function draw(element) {
   const figure = JSON.parse(element.dataset.chart);
-  const isDark = dark.matches;
+  const isDark = dark.matches && !printing;
   const ink = isDark ? "#e8e8e8" : "#1a1a1a";
   const layout = { ...figure.layout, template: undefined, font: { ...figure.layout.font, color: ink } };
+  if (layout.updatemenus && element.clientWidth < 500) {
+    layout.updatemenus[0].font.size = 10;
+  }
   const traces = figure.data.map((trace) => paint(trace, isDark));
+  // What the reader hid, and the axis that they chose, stay.
+  (element.data || []).forEach((shown, place) => { traces[place].visible = shown.visible; });
+  if (element.layout) {
+    layout.xaxis.title.text = element.layout.xaxis.title.text;
+    (layout.updatemenus || []).forEach((menu, place) => { menu.active = element.layout.updatemenus[place].active; });
+  }
   Plotly.react(element, traces, layout, { responsive: true, displaylogo: false });
 }
 
@@ -39,7 +51,12 @@ const seen = new IntersectionObserver((entries) => {
 const charts = [...document.querySelectorAll(".chart")];
 charts.forEach((element) => seen.observe(element));
 dark.addEventListener("change", () => charts.filter((element) => element.data).forEach(draw));
-window.addEventListener("beforeprint", () => charts.filter((element) => !element.data).forEach(draw));
+for (const [event, onPaper] of [["beforeprint", true], ["afterprint", false]]) {
+  window.addEventListener(event, () => {
+    printing = onPaper;
+    charts.filter((element) => dark.matches || !element.data).forEach(draw);
+  });
+}
 
 function compare(first, second) {
   const [a, b] = [first, second].map((key) => (key === "" ? NaN : Number(key)));

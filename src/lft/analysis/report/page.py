@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 
 from lft.analysis.records import read_records, refuse_repeats
-from lft.analysis.report.provenance import configurations, origins
-from lft.analysis.report.sections import Runs, Section, cell_text, sections
+from lft.analysis.report.section import Runs, Section, cell_text
+from lft.analysis.report.sections import sections
+from lft.analysis.report.targets import check_baseline, check_page
 from lft.analysis.tables import curves_table, runs_table
-from lft.errors import RequestError
 from lft.runs import write_text
 
 
@@ -23,10 +23,9 @@ def write_report(location: str | Path, target: Path, baseline: str = "standard")
         baseline: The routing to subtract.
 
     Raises:
-        RequestError: No run is there, or the target is no `.html`.
+        RequestError: No run is there, none is of the baseline, or the target cannot be written.
     """
-    if target.suffix != ".html":
-        raise RequestError(f"out={target} must end in .html")
+    check_page(target)
     page = report_page(location, baseline)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_text(target, page)
@@ -40,7 +39,7 @@ def report_page(location: str | Path, baseline: str = "standard") -> str:
         baseline: The routing to subtract.
 
     Raises:
-        RequestError: No run is there, or one is there twice.
+        RequestError: No run is there, one is there twice, or none is of the baseline.
     """
     from jinja2 import Environment
     from plotly.offline import get_plotlyjs
@@ -48,7 +47,8 @@ def report_page(location: str | Path, baseline: str = "standard") -> str:
     # The same run twice would pass for a further seed in every band and table.
     refuse_repeats(read_records(location))
     runs = Runs(location, baseline, runs_table(location), curves_table(location))
-    parts = [*sections(runs), configurations(location), origins(location)]
+    check_baseline(baseline, runs.runs["routing"], location)
+    parts = sections(runs)
     files = resources.files("lft.analysis.report")
     template = Environment(autoescape=True).from_string((files / "page.html").read_text("utf-8"))
     return template.render(
@@ -66,6 +66,7 @@ def _as_data(number: int, part: Section) -> dict[str, Any]:
     return {
         "id": f"part-{number}",
         "title": part.title,
+        "verdicts": part.verdicts,
         "words": part.words,
         "charts": [(chart.to_json(), chart.layout.height) for chart in part.charts],
         "tables": {caption: _table_data(table) for caption, table in part.tables.items()},
@@ -78,7 +79,17 @@ def _table_data(table: pd.DataFrame) -> dict[str, Any]:
     used = [name for name in table if table[name].map(cell_text).ne("").any()] or list(table)
     numeric = {name: pd.api.types.is_numeric_dtype(table[name]) for name in used}
     rows = [[_cell(row[name], numeric[name]) for name in used] for row in table[used].to_dict("records")]
-    return {"columns": [(str(name), numeric[name]) for name in used], "rows": rows}
+    # On paper, where room is short, a column of one value is a word above the table.
+    same = [len(rows) > 1 and len({row[place][0] for row in rows}) == 1 for place in range(len(used))]
+    columns = [
+        {
+            "name": str(name),
+            "look": " ".join(["number"] * numeric[name] + ["constant"] * constant),
+        }
+        for name, constant in zip(used, same, strict=True)
+    ]
+    constants = [f"{name} {rows[0][place][0]}" for place, name in enumerate(used) if same[place]]
+    return {"columns": columns, "rows": rows, "constants": ", ".join(constants)}
 
 
 def _cell(value: Any, numeric: bool) -> tuple[str, Any]:

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lft.analysis.comparison import comparison_table
-from lft.analysis.deployment import CONSTRAINTS, deployment_table
+from lft.analysis.deployment import CONSTRAINTS, EXPORT_CONSTRAINTS, deployment_table, exports_table
 from lft.analysis.figures import differences_by_routing
+from lft.analysis.items import asked_tasks
 from lft.analysis.orders import order_effects
 from lft.analysis.pairs import pairs_table
+from lft.analysis.report.charts import AXES
+from lft.analysis.report.targets import check_baseline, check_folder
 from lft.analysis.study_figures import (
     deviations_by_order,
     differences_by_budget,
@@ -18,7 +21,7 @@ from lft.analysis.study_figures import (
     save_figure,
     task_forest,
 )
-from lft.analysis.tables import curves_table
+from lft.analysis.tables import curves_table, runs_table
 from lft.analysis.task_differences import task_differences
 from lft.errors import RequestError
 
@@ -35,23 +38,28 @@ def write_figures(location: str | Path, folder: Path, baseline: str = "standard"
         baseline: The routing to subtract.
 
     Raises:
-        RequestError: No run is there.
+        RequestError: No run is there, none is of the baseline, or the folder cannot be written.
     """
+    check_folder(folder)
     curves = curves_table(location)
+    check_baseline(baseline, runs_table(location)["routing"], location)
     compare = cache(partial(comparison_table, location, baseline))
     drawings: dict[str, Callable[[], Figure]] = {
         f"{metric.removeprefix('val/')}_by_{x.split('/')[1]}": partial(loss_bands, curves, x, metric)
-        for x in ("train/tokens", "train/flops", "perf/seconds")
+        for x in AXES
         for metric in ("val/loss", "val/bits_per_byte")
     }
     drawings |= {
         "differences_by_routing": lambda: differences_by_routing(compare(), pairs_table(location, baseline)),
         "differences_by_budget": lambda: differences_by_budget(compare()),
         "orders": lambda: deviations_by_order(order_effects(location)),
-        "tasks": lambda: task_forest(task_differences(location, baseline=baseline)),
+        "tasks": lambda: task_forest(task_differences(location, asked_tasks(location), baseline)),
     }
-    costs = deployment_table(location)
-    drawings |= {f"frontier_{cost}": partial(frontier, costs, cost) for cost in CONSTRAINTS}
+    for costs, names in (
+        (deployment_table(location), CONSTRAINTS),
+        (exports_table(location), EXPORT_CONSTRAINTS),
+    ):
+        drawings |= {f"frontier_{cost}": partial(frontier, costs, cost) for cost in names}
     written = []
     for name, draw in drawings.items():
         try:

@@ -1,18 +1,17 @@
 """Where the runs came from, and what sets them apart."""
 
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from lft.analysis.records import RunRecord, read_records
-from lft.analysis.report.sections import Section
+from lft.analysis.report.section import Runs, Section
 from lft.runs import as_text, flatten, result_keys, varying_keys
 
 
-def configurations(location: str | Path) -> Section:
+def configurations(runs: Runs) -> Section:
     """The keys in which the runs differ."""
-    records = read_records(location)
+    records = read_records(runs.location)
     flat = [flatten(result_keys(record.config)) for record in records]
     keys = [key for key in varying_keys(flat) if key != "seed" and not key.startswith("routing.")]
     rows = [
@@ -32,15 +31,19 @@ def configurations(location: str | Path) -> Section:
     return Section("Configurations", [words], tables={"Differing keys": pd.DataFrame(rows)} if keys else {})
 
 
-def origins(location: str | Path) -> Section:
+def origins(runs: Runs) -> Section:
     """Commit, data, hardware and cost, one row for each combination."""
-    records = read_records(location)
-    rows = pd.DataFrame([_origin(record) for record in records])
-    names = [name for name in rows if name not in ("runs", "train_flops", "seconds")]
-    table = rows.groupby(names, dropna=False, sort=False).sum().reset_index()
+    records = read_records(runs.location)
+    # Unfinished runs count by what they have logged.
+    spent = runs.runs.set_index("run_id")[["train_flops", "seconds"]].fillna(0.0)
+    names = [record.folder.name for record in records]
+    rows = pd.DataFrame([_origin(record) for record in records]).join(spent.loc[names].reset_index(drop=True))
+    facts = [name for name in rows if name not in ("runs", "train_flops", "seconds")]
+    table = rows.groupby(facts, dropna=False, sort=False).sum().reset_index()
     words = [
         f"{len(records)} runs, {rows['train_flops'].sum():.3g} training FLOPs and "
-        f"{rows['seconds'].sum() / 3600:.2f} hours of training in all."
+        f"{rows['seconds'].sum() / 3600:.2f} hours of training in all, unfinished runs as far as they came. "
+        "Each row of the table is one combination of code, data and machine."
     ]
     fingerprints = rows["data"].nunique()
     if fingerprints > 1:
@@ -62,6 +65,4 @@ def _origin(record: RunRecord) -> dict[str, Any]:
         "precision": facts.get("execution", {}).get("precision", "unknown"),
         "torch": packages.get("torch", "unknown"),
         "runs": 1,
-        "train_flops": float(record.summary.get("train_flops", 0.0)),
-        "seconds": float(record.summary.get("seconds", 0.0)),
     }

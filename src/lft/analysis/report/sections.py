@@ -1,78 +1,36 @@
 """What the report says, part by part: a heading, words, charts and tables."""
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
-import pandas as pd
-
+from lft.analysis.bands import runs_left_out
 from lft.analysis.comparison import comparison_table
 from lft.analysis.crossings import crossings_table
-from lft.analysis.deployment import CONSTRAINTS, deployment_table
-from lft.analysis.figures import routing_colour
+from lft.analysis.deployment import CONSTRAINTS, EXPORT_CONSTRAINTS, deployment_table, exports_table
+from lft.analysis.items import asked_tasks
+from lft.analysis.names import row_names
 from lft.analysis.orders import order_effects
 from lft.analysis.pairs import pairs_table
 from lft.analysis.recurrence import recurrence_table
 from lft.analysis.report.charts import frontier_chart, interval_chart, loss_chart
+from lft.analysis.report.claims import verdicts
+from lft.analysis.report.provenance import configurations, origins
+from lft.analysis.report.section import Runs, Section
 from lft.analysis.task_differences import task_differences
 from lft.analysis.task_scores import scores_table
 from lft.analysis.two_way import differences_over_seeds
-from lft.analysis.verdicts import RULE, verdicts_table
 from lft.errors import RequestError
-from lft.terminal import short
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page.
-
-    Attributes:
-        title: Its heading.
-        words: Paragraphs.
-        charts: Drawn one below the other.
-        tables: By their captions.
-    """
-
-    title: str
-    words: Sequence[str] = ()
-    charts: Sequence["Figure"] = ()
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Runs:
-    """What every section is made of.
-
-    Attributes:
-        location: A folder of run folders, a glob, or a run folder.
-        baseline: The routing to subtract.
-        runs: Rows of `runs_table`.
-        curves: Rows of `curves_table`.
-    """
-
-    location: str | Path
-    baseline: str
-    runs: pd.DataFrame
-    curves: pd.DataFrame
-
-
-def verdicts(runs: Runs) -> Section:
-    """Claims and their outcomes."""
-    table = verdicts_table(runs.location)
-    if table.empty:
-        words = "No claim was written down before these runs; sweeps may state some (`claims:`)."
-        return Section("Verdicts", [words])
-    return Section("Verdicts", [RULE], tables={"Claims": table})
+from lft.runs import VALIDATION
 
 
 def losses(runs: Runs) -> Section:
     """Validation curves, a chart for each scale and metric."""
-    words = ["Means over seeds with 95 % bands. Click a name to hide it, double-click to see it alone."]
+    words = [
+        "Loss on text held out from training, as training goes on; lower is better. Lines are means over the "
+        "finished seeds of an arm, shaded areas their 95 % intervals (for one seed there is none); where "
+        "seeds were measured at different steps, each is a thin line. The buttons choose what the arms are "
+        "held equal in: tokens, compute, time or energy. Click a name to hide it, double-click to see it "
+        "alone."
+    ]
     charts = []
     for scale, curves in runs.curves.groupby("scale", sort=False):
         for metric, name in (("val/loss", "validation loss (nats)"), ("val/bits_per_byte", "bits per byte")):
@@ -80,28 +38,28 @@ def losses(runs: Runs) -> Section:
                 charts.append(loss_chart(curves, metric, f"{scale}: {name}"))
     if not charts:
         words = ["No run has validated yet."]
-    return Section("Loss", words, charts)
+    return Section("Loss", [*words, *runs_left_out(runs.runs)], charts)
 
 
 def differences(runs: Runs) -> Section:
     """Every arm against the baseline."""
     table = comparison_table(runs.location, runs.baseline)
     words = [
-        f"Final validation loss minus that of {runs.baseline}, paired over seeds, in nats per token: below "
-        "zero is better. rho is the share of the untied anchor's gain that an arm keeps."
+        f"Final validation loss minus that of {runs.baseline}, in nats per token: left of zero is better. "
+        "Only runs that are equal in everything but the arm are compared, seed by seed; a point is the mean "
+        "over seeds, a line its 95 % interval (for one seed there is none). In the table, rho is the share "
+        "of the gain of an untied model of as many steps (deep) that the arm keeps. Over seeds and sequences "
+        "says how far the choice of validation text matters too."
     ]
     rows = table.to_dict("records")
     words += sorted({f"{row['routing']}, {row['scale']}: {row['note']}" for row in rows if row["note"]})
     drawn = table[table["pairs"] > 0]
     charts = []
     if len(drawn):
-        names = [
-            f"{row['routing']}, {row['scale']}, {short(row['budget_tokens'])} {row['settings']}".strip()
-            for row in drawn.to_dict("records")
-        ]
-        colours = [routing_colour(label) for label in drawn["routing"]]
-        charts = [interval_chart(drawn, names, "difference", "difference in nats", colours)]
-    return Section("Differences", words, charts, {"Arms": table})
+        charts = [interval_chart(drawn, row_names(drawn), "difference", "difference in nats")]
+    over_both = differences_over_seeds(runs.location, [VALIDATION], runs.baseline)
+    tables = {"Arms": table} | ({"Over seeds and sequences": over_both} if len(over_both) else {})
+    return Section("Differences", words, charts, tables)
 
 
 def crossings(runs: Runs) -> Section:
@@ -112,8 +70,9 @@ def crossings(runs: Runs) -> Section:
         for name, x in (("Along tokens", "train/tokens"), ("Along training FLOPs", "train/flops"))
     }
     words = [
-        "Where the validation curve of an arm crosses the baseline's, with the places that the seeds leave "
-        "possible. Within a run the learning rate has not decayed yet: runs of other budgets say more."
+        f"Where the mean validation curve of an arm crosses that of {runs.baseline}, in training tokens and "
+        "in training FLOPs; from low to high are the places that the seeds leave possible (95 %). Within a "
+        "run the learning rate has not decayed yet: runs of other budgets say more."
     ]
     return Section("Crossings", words, tables=tables)
 
@@ -124,12 +83,12 @@ def orders(runs: Runs) -> Section:
     if table.empty:
         return Section("Orders", ["No two routings of equal steps, parameters and tokens are done."])
     words = [
-        "Routings with as many steps, parameters and tokens against their mean, in nats, seed by seed; "
-        "p_order tests that all orders are worth the same."
+        "Does the order of the blocks matter? Final validation loss of routings that have as many steps, "
+        "parameters and tokens, minus the mean of them, seed by seed, in nats per token: left of zero is "
+        "better than the others. A line is the 95 % interval over seeds; p_order tests that all orders are "
+        "worth the same."
     ]
-    names = [f"{row['routing']}, {row['scale']}" for row in table.to_dict("records")]
-    colours = [routing_colour(label) for label in table["routing"]]
-    chart = interval_chart(table, names, "deviation", "deviation in nats", colours)
+    chart = interval_chart(table, row_names(table), "deviation", "deviation in nats")
     return Section("Orders", words, [chart], {"Orders": table})
 
 
@@ -138,32 +97,35 @@ def recurrence(runs: Runs) -> Section:
     table = recurrence_table(runs.location)
     words = [
         "phi in N_eff = sum of visits^phi x block parameters, with a 95 % profile interval: k visits of a "
-        "block are worth k^phi blocks of its size. 0 is nothing, 1 a block of its own. Where the runs cannot "
-        "tell, the note says so."
+        "block are worth k^phi blocks of its size: at 0 further visits add nothing, at 1 each is worth a "
+        "block of its own. Where the runs cannot tell, the note says so."
     ]
     return Section("Recurrence", words, tables={"Exponent": table})
 
 
 def tasks(runs: Runs) -> Section:
     """Scores and paired differences, task by task."""
-    scores = scores_table(runs.location)
-    if scores.empty:
+    asked = asked_tasks(runs.location)
+    if not asked:
         return Section("Tasks", ["No run was asked tasks yet: `python src/eval.py`."])
-    paired = task_differences(runs.location, baseline=runs.baseline)
+    paired = task_differences(runs.location, asked, runs.baseline)
     drawn = paired[(paired["kind"] == "") & paired["share"].eq(True)]
     charts = []
     if len(drawn):
-        names = [
-            f"{row['task']} {row['metric']}, {row['routing']}, s{row['seed']}"
-            for row in drawn.to_dict("records")
-        ]
-        colours = [routing_colour(label) for label in drawn["routing"]]
-        charts = [
-            interval_chart(drawn, names, "difference", "difference in accuracy, paired over items", colours)
-        ]
-    words = ["At these sizes accuracies sit near chance; validation loss is the primary outcome."]
-    over_seeds = differences_over_seeds(runs.location, baseline=runs.baseline)
-    tables = {"Over seeds and items": over_seeds, "Scores": scores, "Differences": paired}
+        settings = runs.runs.set_index("run_id")["settings"]
+        named = drawn.assign(settings=drawn["run_id"].map(settings).fillna(""))
+        names = row_names(named, always=("task", "metric", "routing"))
+        charts = [interval_chart(drawn, names, "difference", "difference in accuracy, paired over items")]
+    words = [
+        f"Accuracy minus that of {runs.baseline} on the same questions, run by run: right of zero is better. "
+        "A line is the 95 % interval over questions; the table over seeds and items has that over both. "
+        "Small models answer near chance; the validation loss is the primary outcome."
+    ]
+    tables = {
+        "Over seeds and items": differences_over_seeds(runs.location, asked, runs.baseline),
+        "Scores": scores_table(runs.location, asked),
+        "Differences": paired,
+    }
     return Section("Tasks", words, charts, tables)
 
 
@@ -172,15 +134,31 @@ def deployment(runs: Runs) -> Section:
     table = deployment_table(runs.location)
     if table.empty:
         return Section("Deployment", ["No run is done yet."])
-    words = ["Filled: no other arm has both a lower loss and no more of the cost."]
-    charts = [frontier_chart(table, cost, name) for cost, name in CONSTRAINTS.items()]
-    return Section("Deployment", words, charts, {"Costs": table})
+    words = [
+        "Final validation loss, averaged over finished seeds, against what an arm takes to keep, to run and "
+        "to train: lower and further left is better. Filled: no other arm of the same settings has both a "
+        "lower loss and no more of the cost. All runs are here, of whatever scale and budget; hover for "
+        "which. A cost that no run recorded is not drawn."
+    ]
+    exports = exports_table(runs.location)
+    if exports.empty:
+        words.append("No finished run was exported: `python src/export.py` measures a model in use.")
+    charts = [
+        frontier_chart(costs, cost, name)
+        for costs, names in ((table, CONSTRAINTS), (exports, EXPORT_CONSTRAINTS))
+        for cost, name in names.items()
+        if costs[cost].notna().any()
+    ]
+    tables = {"Costs": table} | ({"Exports": exports} if len(exports) else {})
+    return Section("Deployment", words, charts, tables)
 
 
 def run_list(runs: Runs) -> Section:
     """All runs, and what went wrong."""
     failed = runs.runs[runs.runs["failure"].notna()]
-    words = [f"{row['run_id']} failed: {row['failure']}" for row in failed.to_dict("records")]
+    states = ", ".join(f"{count} {state}" for state, count in runs.runs["state"].value_counts().items())
+    words = [f"{states.capitalize()}. Unfinished runs show the latest that they logged."]
+    words += [f"{row['run_id']} failed: {row['failure']}" for row in failed.to_dict("records")]
     return Section("Runs", words, tables={"Runs": runs.runs})
 
 
@@ -194,6 +172,8 @@ PARTS: tuple[Callable[[Runs], Section], ...] = (
     tasks,
     deployment,
     run_list,
+    configurations,
+    origins,
 )
 
 
@@ -206,14 +186,3 @@ def sections(runs: Runs) -> list[Section]:
         except RequestError as error:
             made.append(Section(part.__name__.replace("_", " ").capitalize(), [f"Not shown: {error}"]))
     return made
-
-
-def cell_text(value: Any) -> str:
-    """A value as a table shows it."""
-    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    if isinstance(value, float):
-        return f"{value:.5g}" if abs(value) < 1e5 else f"{value:.4e}"
-    return str(value)
