@@ -69,9 +69,9 @@ published_differences().round(2)
 }
 
 # %% [markdown]
-# More questions do not average out seeds. With a standard deviation of 1.5 points from seed to seed, pairs
-# of runs that show the difference with 80 % power; 0 means that so many questions leave too much open for
-# any number:
+# More questions do not average out seeds. Suppose a standard deviation of 1.5 points from seed to seed, which
+# one seed cannot tell. Pairs of runs that show the difference with 80 % power, where 0 means that so many
+# questions leave too much open for any number:
 
 # %%
 {
@@ -81,5 +81,5 @@ published_differences().round(2)
 
 # %% [markdown]
 # So one seed and 350 questions could not have told a difference of the size that was reported from none.
-# Validation loss needs neither many questions nor many seeds: its spread over seeds is a few thousandths of
-# a nat.
+# Validation loss asks about every token of the validation text at once; a study that has to come to a
+# decision on few runs decides on it.

@@ -27,6 +27,8 @@ from lft.analysis import (
     difference_along,
     differences_by_budget,
     differences_by_routing,
+    differences_over_seeds,
+    exports_table,
     figure_or_reason,
     frontier,
     loss_bands,
@@ -59,7 +61,7 @@ claims_of(RUNS)
 verdicts_table(RUNS)
 
 # %% [markdown]
-# ## Loss against tokens, compute and time
+# ## Loss against tokens, compute, time and energy
 #
 # Means over seeds with 95 % bands. Within a run the learning rate has not decayed yet; only end points
 # compare fairly.
@@ -75,7 +77,13 @@ figure_or_reason(loss_bands, curves, "train/flops")
 figure_or_reason(loss_bands, curves, "perf/seconds")
 
 # %%
+figure_or_reason(loss_bands, curves, "perf/joules")
+
+# %%
 figure_or_reason(loss_bands, curves, "train/tokens", "val/bits_per_byte")
+
+# %%
+figure_or_reason(loss_bands, curves, "train/flops", "val/bits_per_byte")
 
 # %% [markdown]
 # ## Where curves cross
@@ -103,6 +111,13 @@ figure_or_reason(differences_by_routing, comparison, pairs)
 
 # %%
 figure_or_reason(differences_by_budget, comparison)
+
+# %% [markdown]
+# The same with both uncertainties: which seeds were trained, and which validation text was read.
+# `seed_error` and `item_error` say which of the two is the larger.
+
+# %%
+differences_over_seeds(RUNS, ["validation"]).round(4)
 
 # %% [markdown]
 # ## Does the order matter?
@@ -152,6 +167,25 @@ figure_or_reason(frontier, costs, "forward_flops_per_token")
 
 # %%
 figure_or_reason(frontier, costs, "peak_memory_bytes")
+
+# %%
+figure_or_reason(frontier, costs, "joules")
+
+# %% [markdown]
+# The same in use, of the runs that were exported (`python src/export.py run=RUN format=llama`):
+
+# %%
+exports = exports_table(RUNS)
+exports.round(6)
+
+# %%
+figure_or_reason(frontier, exports, "resident_bytes")
+
+# %%
+figure_or_reason(frontier, exports, "seconds_per_token")
+
+# %%
+figure_or_reason(frontier, exports, "joules_per_token")
 
 # %% [markdown]
 # ## The runs

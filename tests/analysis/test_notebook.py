@@ -1,16 +1,16 @@
+"""A notebook is executed by this interpreter, on the runs that were named."""
+
 import subprocess
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
-from analysis.evaluated import add_evaluation, choice_item
 from analysis.synthetic import make_run
 
 import lft
 from lft.analysis import execute, runs_location
 from lft.errors import RequestError
-from lft.runs import find_runs
 
 REPOSITORY = Path(lft.__file__).parents[2]
 NOTEBOOK = REPOSITORY / "notebooks" / "pair.py"
@@ -40,62 +40,6 @@ def test_the_notebook_runs_and_holds_both_figures_and_the_paired_difference(runs
     assert sum("image/png" in item for item in data) == 2
     text = "\n".join(item.get("text/plain", "") for item in data)
     assert "-0.0900" in text and "-0.2171 to +0.0371" in text
-
-
-@pytest.mark.slow
-def test_the_notebook_of_controls_holds_the_comparison_with_rho_and_its_figures(tmp_path):
-    losses = {"standard": [5.3, 5.4], "lft": [5.2, 5.31], "deep": [5.1, 5.2]}
-    for routing, values in losses.items():
-        for seed, loss in enumerate(values):
-            make_run(tmp_path / "runs", routing, seed, loss)
-    target = tmp_path / "controls.ipynb"
-    execute(REPOSITORY / "notebooks" / "controls.py", target, tmp_path / "runs")
-    notebook = nbformat.read(target, as_version=4)
-    data = [output.get("data", {}) for output in outputs(notebook)]
-    assert sum("image/png" in item for item in data) == 3
-    text = "".join(output.get("text", "") for output in outputs(notebook))
-    text += "".join(item.get("text/plain", "") for item in data)
-    assert "-0.2000" in text and "0.48 (" in text
-
-
-def shown(target):
-    """All that the cells of a notebook print or show as text, and how many pictures."""
-    found = outputs(nbformat.read(target, as_version=4))
-    data = [output.get("data", {}) for output in found]
-    text = "".join(output.get("text", "") for output in found)
-    return text + "".join(item.get("text/plain", "") for item in data), sum(
-        "image/png" in item for item in data
-    )
-
-
-@pytest.mark.slow
-def test_the_notebook_of_the_study_answers_every_question(tmp_path):
-    claim = {"statement": "s", "arm": "lft", "smallest_effect": 0.01, "seeds": 2}
-    losses = {"standard": [5.3, 5.4], "lft": [5.2, 5.31], "deep": [5.1, 5.2]}
-    for routing, values in losses.items():
-        for seed, loss in enumerate(values):
-            make_run(tmp_path / "runs", routing, seed, loss, claims={"better": claim})
-    execute(REPOSITORY / "notebooks" / "study.py", tmp_path / "study.ipynb", tmp_path / "runs")
-    text, pictures = shown(tmp_path / "study.ipynb")
-    assert pictures == 10 and "there is nothing to draw" in text
-    assert "supported" in text and "keeps its sign" in text and "not identified" in text
-
-
-@pytest.mark.slow
-def test_the_notebook_of_tasks_shows_them_one_by_one(runs, tmp_path):
-    for folder in find_runs(runs):
-        add_evaluation(folder, "piqa", [choice_item(item, item % 3 > 0) for item in range(6)])
-    execute(REPOSITORY / "notebooks" / "tasks.py", tmp_path / "tasks.ipynb", runs)
-    text, pictures = shown(tmp_path / "tasks.ipynb")
-    assert pictures == 1 and "piqa" in text and "66.67" in text
-
-
-@pytest.mark.slow
-def test_the_published_numbers_need_no_runs(tmp_path):
-    source = REPOSITORY / "notebooks" / "published_results.py"
-    execute(source, tmp_path / "published.ipynb", tmp_path / "nowhere")
-    text, _ = shown(tmp_path / "published.ipynb")
-    assert "1.19" in text and "0.23" in text
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ AXES = {
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 GRID = "rgba(128,128,128,0.25)"
 # Characters to a line of a label, so that a phone has room for the plot beside it.
-LABEL_WIDTH = 26
+LABEL_WIDTH = 30
 # Readable on white and on black; the yardstick's black turns white in the dark.
 LAYOUT: dict[str, Any] = {
     "template": "none",
