@@ -35,6 +35,7 @@ class _Tally:
         self.done = 0
         self.refused = 0
         self.failed = 0
+        self._said: set[str] = set()
 
     def count(self, error: Exception) -> None:
         """Book a job that ended in an error."""
@@ -42,6 +43,12 @@ class _Tally:
             self.refused += 1
         else:
             self.failed += 1
+
+    def is_news(self, error: Exception) -> bool:
+        """Whether no job before has ended in the same words: what all of a sweep share is said once."""
+        known = str(error) in self._said
+        self._said.add(str(error))
+        return not known
 
     @property
     def total(self) -> int:
@@ -70,7 +77,8 @@ def job(function: Job) -> Callable[[DictConfig], None]:
             _tally.count(error)
             hydra = HydraConfig.get()
             if isinstance(error, RequestError | RunFailed):
-                _complain(f"{error}{_job_remark(hydra)}")
+                if _tally.is_news(error):
+                    _complain(f"{error}{_job_remark(hydra)}")
             else:
                 traceback.print_exc()
             # A launcher may run the jobs of a sweep in other processes: raising tells the one that counts.

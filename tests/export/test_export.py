@@ -11,6 +11,7 @@ from composing import ROOT
 from huggingface_hub import ModelCard
 
 import lft.export.job as job
+from lft.analysis import exports_table
 from lft.errors import RequestError, RunFailed
 from lft.export import FORMATS, DeploymentFigures, export, push
 from lft.inference import load_trained
@@ -69,6 +70,19 @@ def test_the_card_tells_what_the_checkpoint_scored(run, tmp_path, unmeasured):
     row = "| piqa (acc) | 75.00 % over 4 items (95 % interval 30.06 to 95.44), chance 50.00 % |"
     assert row in (tmp_path / "last" / "README.md").read_text()
     assert "piqa" not in (tmp_path / "earlier" / "README.md").read_text()
+
+
+def test_what_it_takes_to_run_is_kept_with_the_run(run, tmp_path, unmeasured):
+    export(load_trained(run.path), FORMATS["lft"], tmp_path / "last")
+    export(load_trained(run.path, "640"), FORMATS["llama"], tmp_path / "earlier")
+    assert {path.name for path in run.exports.iterdir()} == {
+        "lft-00000000001280.json",
+        "llama-00000000000640.json",
+    }
+    # Only of the last checkpoint is the loss known.
+    (row,) = exports_table(run.path).to_dict("records")
+    assert (row["format"], row["resident_bytes"], row["first_token_seconds"]) == ("lft", 2000, 0.001)
+    assert row["val_loss"] == run.read("summary.json")["val_loss"] and row["machine"]
 
 
 def test_what_is_there_is_never_overwritten(run, tmp_path, unmeasured):

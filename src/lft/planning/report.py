@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TextIO
 
 from lft.config import PlanConfig, plain_settings
 from lft.planning.card import print_card
+from lft.planning.claims import claim_remarks
 from lft.planning.overview import print_overview
 from lft.planning.plan import Plan, make_plan
 from lft.runs import flatten, run_id
@@ -51,6 +52,8 @@ class Report:
             print_overview(
                 [job.plan for job in self.jobs], rows, [job.settings for job in self.jobs], config, file
             )
+            for remark in claim_remarks(job.config for job in self.jobs):
+                print(remark, file=file)
 
     def rows(self) -> list[dict[str, Any]]:
         """One mapping of plain values for each plan."""

@@ -5,13 +5,19 @@ from dataclasses import dataclass
 
 from lft.errors import RequestError
 
+# Numbers of `summary.json` in which arms may differ.
+METRICS = (
+    *("val_loss", "val_bits_per_byte", "seconds", "tokens_per_second", "train_flops"),
+    *("peak_memory_bytes", "joules"),
+)
+
 
 @dataclass(kw_only=True)
 class Claim:
     """That an arm beats a baseline, when everything else is equal, by an effect worth having.
 
     Raises:
-        RequestError: A number is out of its range, or the arm is compared with itself.
+        RequestError: The metric is unknown, a number is out of its range, or the arm is compared with itself.
     """
 
     statement: str
@@ -21,7 +27,7 @@ class Claim:
     baseline: str = "standard"
     """The arm that it is compared with."""
     metric: str = "val_loss"
-    """What is compared: a number of `summary.json`."""
+    """What is compared: a number of `summary.json`, one of `METRICS`."""
     better: str = "lower"
     """Which way is better: lower or higher."""
     smallest_effect: float
@@ -32,6 +38,8 @@ class Claim:
     def __post_init__(self) -> None:
         if self.better not in ("lower", "higher"):
             raise RequestError(f"a claim is better=lower or better=higher, not {self.better}")
+        if self.metric not in METRICS:
+            raise RequestError(f"metric={self.metric} of a claim must be one of {', '.join(METRICS)}")
         if not isinstance(self.smallest_effect, int | float) or not isinstance(self.seeds, int):
             raise RequestError("smallest_effect and seeds of a claim must be numbers")
         if not (math.isfinite(self.smallest_effect) and self.smallest_effect > 0):

@@ -115,7 +115,7 @@ def tasks(runs: Runs) -> Section:
         settings = runs.runs.set_index("run_id")["settings"]
         named = drawn.assign(settings=drawn["run_id"].map(settings).fillna(""))
         names = row_names(named, always=("task", "metric", "routing"))
-        charts = [interval_chart(drawn, names, "difference", "difference in accuracy, paired over items")]
+        charts = [interval_chart(drawn, names, "difference", "difference in accuracy")]
     words = [
         f"Accuracy minus that of {runs.baseline} on the same questions, run by run: right of zero is better. "
         "A line is the 95 % interval over questions; the table over seeds and items has that over both. "
