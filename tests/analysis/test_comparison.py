@@ -4,6 +4,7 @@ import io
 import math
 from statistics import mean, stdev
 
+import numpy as np
 import pytest
 from analysis.synthetic import finish, make_config, make_run, start_run
 from hypothesis import assume, given
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from lft.analysis import comparison_table, differences_by_routing, pairs_table, print_comparison
 from lft.analysis.intervals import ratio_interval, t_interval, t_quantile
 from lft.errors import RequestError
+
+SIMULATIONS = 1000
 
 
 def make_runs(runs, losses):
@@ -161,3 +164,17 @@ def test_nothing_paired_is_nothing_drawn(tmp_path):
     assert "nothing to compare" in printed(tmp_path)
     with pytest.raises(RequestError, match="nothing to draw"):
         differences_by_routing(comparison_table(tmp_path), pairs_table(tmp_path))
+
+
+@pytest.mark.parametrize(("arm_noise", "shared_noise"), [(0.02, 0.0), (0.02, 0.05), (0.05, 0.05)])
+def test_intervals_cover_rho_at_their_rate(arm_noise, shared_noise):
+    """Gains of an arm and of the anchor, which share a baseline and so its noise."""
+    generator = np.random.default_rng(0)
+    covered = 0
+    for _ in range(SIMULATIONS):
+        baseline = generator.normal(0, shared_noise, 5)
+        anchor = 0.3 + baseline + generator.normal(0, arm_noise, 5)
+        arm = 0.5 * 0.3 + baseline + generator.normal(0, arm_noise, 5)
+        low, high = ratio_interval(list(arm), list(anchor))
+        covered += low <= 0.5 <= high
+    assert covered / SIMULATIONS == pytest.approx(0.95, abs=0.021)
