@@ -14,7 +14,6 @@ from filelock import FileLock, Timeout
 
 from lft.errors import RequestError
 
-
 # What tables are made from: all of a run but its model, its pictures and what other programs left there.
 RECORD = (
     "run.json",

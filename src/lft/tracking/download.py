@@ -54,14 +54,15 @@ def download(project: str, entity: str, filters: Mapping[str, Any], out: Path) -
         raise RequestError(NO_ACCOUNT)
     runs = _list_runs(f"{entity}/{project}" if entity else project, filters)
     with _scratch(out) as scratch:
-        earlier = _identities(out)
+        copies = _Copies(out, scratch)
         for run in runs:
             try:
-                outcome = _fetch(run, earlier, out, scratch)
-            except Exception as error:
+                outcome = copies.take(run)
+            except (Exception, KeyboardInterrupt) as error:
+                why = "was stopped" if isinstance(error, KeyboardInterrupt) else f"failed: {error}"
                 raise RunFailed(
-                    f"{run.label} could not be fetched from Weights & Biases: {error}; what was fetched before "
-                    f"is whole in {out}, and the same command goes on from there"
+                    f"fetching {run.label} from Weights & Biases {why}; what came before it is whole in {out}, "
+                    "and the same command goes on from there"
                 ) from error
             yield outcome
 
@@ -74,8 +75,8 @@ def _list_runs(path: str, filters: Mapping[str, Any]) -> list[RemoteRun]:
     except Exception as error:
         if "Could not find project" in str(error):
             raise RequestError(
-                f"there is no project {path} at Weights & Biases, or your account may not see it; give another "
-                "one with project= and entity="
+                f"there is no project {path} at Weights & Biases that your account may see; "
+                "give another one with project= and entity="
             ) from error
         raise RunFailed(f"Weights & Biases could not be read: {error}") from error
     if not found:
@@ -84,35 +85,48 @@ def _list_runs(path: str, filters: Mapping[str, Any]) -> list[RemoteRun]:
     return found
 
 
-def _fetch(run: RemoteRun, earlier: dict[str, RunFolder], out: Path, scratch: Path) -> Outcome:
-    if run.id in earlier and (reason := _why_it_stays(earlier[run.id], run)):
-        return Outcome(earlier[run.id].name, reason)
-    if run.missing:
-        return Outcome(
-            run.label,
-            f"skipped: W&B does not hold its {' and '.join(run.missing)}; copy its folder from where it trained",
-            is_there=False,
-        )
-    target = RunFolder(out / run.run_id)
-    if target.path.exists() and (reason := _why_it_stays(target, run)):
-        return Outcome(target.name, reason, is_there=not reason.startswith("skipped"))
-    made = run.write(scratch / run.id)
-    remark = _contents(made)
-    if target.path.exists():
-        target.path.rename(scratch / f"{run.id}.earlier")
-    made.path.rename(target.path)
-    earlier[run.id] = target
-    return Outcome(target.name, remark)
+class _Copies:
+    """The folder of run folders, and what this session has seen of the project."""
 
+    def __init__(self, out: Path, scratch: Path) -> None:
+        self.out, self.scratch = out, scratch
+        self._seen: set[str] = set()
+        self._by_identity = _identities(out)
 
-def _why_it_stays(folder: RunFolder, run: RemoteRun) -> str:
-    """Why a folder is not to be replaced; empty for an unfinished copy of the run."""
-    # Training that goes on in a downloaded folder makes it one's own.
-    if not (folder.path / ORIGIN).exists() or folder.checkpoints.exists():
-        return f"left alone: {folder.path} is there and was not downloaded"
-    if folder.read(ORIGIN)["wandb_id"] != run.id:
-        return f"skipped: {folder.path} is a copy of another run of that name; move it, or give another out="
-    return "there already" if folder.state is RunState.DONE else ""
+    def take(self, run: RemoteRun) -> Outcome:
+        """Make the folder of a run, unless it is to stay away."""
+        present = self._by_identity.get(run.id)
+        outcome = self._stays(present, run) if present else None
+        outcome = outcome or self._take_if_new(run)
+        self._seen.add(run.id)
+        return outcome
+
+    def _take_if_new(self, run: RemoteRun) -> Outcome:
+        if run.missing:
+            remark = f"skipped: W&B does not hold its {' and '.join(run.missing)}; copy its folder instead"
+            return Outcome(run.label, remark, is_there=False)
+        target = RunFolder(self.out / run.run_id)
+        if target.path.exists() and (outcome := self._stays(target, run)):
+            return outcome
+        made = run.write(self.scratch / run.id)
+        outcome = Outcome(target.name, _contents(made))
+        if target.path.exists():
+            target.path.rename(self.scratch / f"{run.id}.earlier")
+        made.path.rename(target.path)
+        return outcome
+
+    def _stays(self, folder: RunFolder, run: RemoteRun) -> Outcome | None:
+        """Why a folder is not replaced; None for an unfinished copy of the run."""
+        # Training that goes on in a downloaded folder makes it one's own.
+        if not (folder.path / ORIGIN).exists() or folder.checkpoints.exists():
+            return Outcome(folder.name, f"left alone: {folder.path} is there and was not downloaded")
+        held = folder.read(ORIGIN)["wandb_id"]
+        if held in self._seen:
+            return Outcome(folder.name, f"left out: it was started over as {held}")
+        if held != run.id:
+            remark = f"skipped: {folder.path} is a copy of {held}; move it, or give another folder with out="
+            return Outcome(folder.name, remark, is_there=False)
+        return Outcome(folder.name, "there already") if folder.state is RunState.DONE else None
 
 
 def _contents(folder: RunFolder) -> str:
@@ -120,7 +134,7 @@ def _contents(folder: RunFolder) -> str:
     evaluations = len(list(folder.evaluations.glob("*.parquet")))
     parts = [f"{len(folder.read_metrics())} logged steps"]
     parts += ["visits"] if folder.visits.exists() else []
-    parts += [f"{evaluations} evaluations"] if evaluations else []
+    parts += [f"{evaluations} evaluation{'s' if evaluations > 1 else ''}"] if evaluations else []
     return f"{state}: {', '.join(parts)}"
 
 

@@ -102,7 +102,12 @@ def metric_rows(history: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     Args:
         history: Every row of the run's history, in the order of their logging.
     """
+    latest = None
     for sent in history:
+        # The newest of the exported rows come a second time with those that are not exported yet.
+        if sent["_step"] == latest:
+            continue
+        latest = sent["_step"]
         row = {
             key: float(value) if value in NOT_FINITE else value
             for key, value in sent.items()
