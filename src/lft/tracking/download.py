@@ -59,9 +59,11 @@ def download(project: str, entity: str, filters: Mapping[str, Any], out: Path) -
             try:
                 outcome = copies.take(run)
             except (Exception, KeyboardInterrupt) as error:
-                why = "was stopped" if isinstance(error, KeyboardInterrupt) else f"failed: {error}"
+                why = (
+                    "was stopped" if isinstance(error, KeyboardInterrupt) else f"failed: {_first_line(error)}"
+                )
                 raise RunFailed(
-                    f"fetching {run.label} from Weights & Biases {why}; what came before it is whole in {out}, "
+                    f"fetching {run.label} {why}; what came before it is whole in {out}, "
                     "and the same command goes on from there"
                 ) from error
             yield outcome
@@ -78,11 +80,18 @@ def _list_runs(path: str, filters: Mapping[str, Any]) -> list[RemoteRun]:
                 f"there is no project {path} at Weights & Biases that your account may see; "
                 "give another one with project= and entity="
             ) from error
-        raise RunFailed(f"Weights & Biases could not be read: {error}") from error
+        raise RunFailed(
+            f"Weights & Biases could not be read (network, WANDB_BASE_URL, key): {error}"
+        ) from error
     if not found:
         remark = f" that matches {dict(filters)}; give another filter=" if filters else "; train some first"
         raise RequestError(f"the project {path} has no run{remark}")
     return found
+
+
+def _first_line(error: BaseException) -> str:
+    """What went wrong, without the page that a server may have answered with."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 class _Copies:

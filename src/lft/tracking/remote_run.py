@@ -56,7 +56,10 @@ class RemoteRun:
         """The run's id, which names its folder, whatever it was renamed to at W&B."""
         with tempfile.TemporaryDirectory() as folder:
             self._files["run.json"].download(root=folder).close()
-            return str(RunFolder(Path(folder)).read("run.json")["run_id"])
+            name = str(RunFolder(Path(folder)).read("run.json")["run_id"])
+        if name in ("", ".", "..") or Path(name).name != name:
+            raise ValueError(f"its run.json names the folder '{name}'")
+        return name
 
     def write(self, path: Path) -> RunFolder:
         """Make the run folder.
