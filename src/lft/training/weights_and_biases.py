@@ -118,7 +118,7 @@ class WeightsAndBiases(Logger):
 
     def _upload(self, files: Iterable[Path]) -> None:
         # As copies: links would break when the folder of an offline run moves before it is synchronized.
-        for path in files:
+        for path in files if self.mode != "disabled" else ():
             copy = Path(self._run.dir) / path.relative_to(self.folder.path)
             copy.parent.mkdir(exist_ok=True)
             with whole_or_absent(copy) as unfinished:
