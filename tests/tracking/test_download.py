@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from composing import ROOT
-from tracking.wandb_server import wandb_server
+from tracking.wandb_server import service_of_its_own, wandb_server  # noqa: F401
 from training.conftest import corpus, prepared, tiny_config, tiny_overrides  # noqa: F401
 
 from lft.analysis import curves_table, items_table, runs_table, visits_table

@@ -10,10 +10,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pytest
+import wandb
 from pyarrow import parquet as pq
 
 ENTITY, PROJECT = "me", "lft"
 PAGE = {"hasNextPage": False, "endCursor": None}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def service_of_its_own():
+    """W&B's service ends with the tests of a file, or programs that later tests start would share it."""
+    yield
+    wandb.teardown()
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """What a run sends to Weights & Biases beside its charts."""
 
 import pytest
+from tracking.wandb_server import service_of_its_own  # noqa: F401
 
 from lft.runs import RunFolder, RunState
 from lft.training import WeightsAndBiases

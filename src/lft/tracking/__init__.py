@@ -1,4 +1,4 @@
-"""Weights & Biases apart from training: the account, and in `dashboard` a workspace and report."""
+"""Weights & Biases apart from training: the account; in `dashboard` views, in `download` runs as folders."""
 
 from lft.tracking.account import RUN_STATE, has_account, resolve_mode
 

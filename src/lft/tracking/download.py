@@ -59,12 +59,9 @@ def download(project: str, entity: str, filters: Mapping[str, Any], out: Path) -
             try:
                 outcome = copies.take(run)
             except (Exception, KeyboardInterrupt) as error:
-                why = (
-                    "was stopped" if isinstance(error, KeyboardInterrupt) else f"failed: {_first_line(error)}"
-                )
                 raise RunFailed(
-                    f"fetching {run.label} {why}; what came before it is whole in {out}, "
-                    "and the same command goes on from there"
+                    f"{run.label} was not fetched ({_first_line(error)}); what came before it is whole in "
+                    f"{out}, and the same command goes on from there"
                 ) from error
             yield outcome
 
@@ -81,7 +78,7 @@ def _list_runs(path: str, filters: Mapping[str, Any]) -> list[RemoteRun]:
                 "give another one with project= and entity="
             ) from error
         raise RunFailed(
-            f"Weights & Biases could not be read (network, WANDB_BASE_URL, key): {error}"
+            f"Weights & Biases could not be read; look at network and API key: {_first_line(error)}"
         ) from error
     if not found:
         remark = f" that matches {dict(filters)}; give another filter=" if filters else "; train some first"
