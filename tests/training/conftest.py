@@ -39,7 +39,11 @@ def tiny(corpus, prepared, tmp_path):
 
 
 def tiny_config(corpus, prepared, runs, *overrides):
-    return compose_train(
+    return compose_train(*tiny_overrides(corpus, prepared, runs), *overrides)
+
+
+def tiny_overrides(corpus, prepared, runs):
+    return [
         "scale=nano",
         "scale.num_blocks=3",
         "scale.d_model=16",
@@ -63,5 +67,4 @@ def tiny_config(corpus, prepared, runs, *overrides):
         "diagnostics=none",
         f"paths.runs={runs}",
         f"paths.prepared={prepared}",
-        *overrides,
-    )
+    ]

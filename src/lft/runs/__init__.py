@@ -2,7 +2,15 @@
 
 from lft.runs.checksums import file_sha256, recorded_checksum, write_checksum
 from lft.runs.claims import Claim
-from lft.runs.folder import RunFolder, RunState, find_runs, whole_or_absent, write_json, write_text
+from lft.runs.folder import (
+    RECORD,
+    RunFolder,
+    RunState,
+    find_runs,
+    whole_or_absent,
+    write_json,
+    write_text,
+)
 from lft.runs.identity import ARM_KEYS, config_hash, result_keys, run_id, token_label
 from lft.runs.items import (
     VALIDATION,
@@ -18,6 +26,7 @@ from lft.runs.visits import VisitsFile, read_visits
 
 __all__ = [
     "ARM_KEYS",
+    "RECORD",
     "VALIDATION",
     "WHOLE_TEXT",
     "Claim",

@@ -14,6 +14,17 @@ from filelock import FileLock, Timeout
 
 from lft.errors import RequestError
 
+# What tables are made from: all of a run but its model, its pictures and what other programs left there.
+RECORD = (
+    "run.json",
+    "metrics.jsonl",
+    "visits.parquet",
+    "evals/*.parquet",
+    "summary.json",
+    "FAILED",
+    "config.json",
+)
+
 
 class RunState(StrEnum):
     """How far a run has come, read off the markers in its folder."""
@@ -86,6 +97,10 @@ class RunFolder:
     def pictures(self) -> Path:
         """Where figures of this run alone lie."""
         return self.path / "pictures"
+
+    def record_files(self) -> list[Path]:
+        """The files that tables are made from, as far as they are there."""
+        return [path for pattern in RECORD for path in sorted(self.path.glob(pattern))]
 
     def create(self, config: Mapping[str, Any], record: Mapping[str, Any]) -> None:
         """Make the folder with `config.json` and `run.json`, or renew both when the run resumes."""

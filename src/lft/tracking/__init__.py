@@ -1,5 +1,5 @@
-"""Weights & Biases apart from training: the account, and in `dashboard` a workspace and report."""
+"""Weights & Biases apart from training: the account; in `dashboard` views, in `download` runs as folders."""
 
-from lft.tracking.account import has_account, resolve_mode
+from lft.tracking.account import RUN_STATE, has_account, resolve_mode
 
-__all__ = ["has_account", "resolve_mode"]
+__all__ = ["RUN_STATE", "has_account", "resolve_mode"]

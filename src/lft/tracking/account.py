@@ -7,6 +7,8 @@ from wandb.sdk.lib import wbauth
 
 from lft.errors import RequestError
 
+# What became of the run folder, in a run's summary at Weights & Biases.
+RUN_STATE = "run_state"
 MODES = ("auto", "online", "offline", "disabled")
 
 
