@@ -36,7 +36,9 @@ def _whole_rows(lines: bytes) -> pd.DataFrame | None:
     if not lines:
         return pd.DataFrame()
     try:
-        rows = json.read_json(io.BytesIO(lines)).to_pandas()
+        # Files are read side by side; threads within one would only wait for each other.
+        options = json.ReadOptions(use_threads=False, block_size=max(1, len(lines)))
+        rows = json.read_json(io.BytesIO(lines), read_options=options).to_pandas()
     except pyarrow.ArrowInvalid:
         return None
     return rows if "step" in rows and pd.api.types.is_integer_dtype(rows["step"]) else None

@@ -1,5 +1,6 @@
 """Runs as data frames: one row a run, or one row a logged step."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,9 @@ def curves_table(location: str | Path) -> pd.DataFrame:
     identities = [
         _identity(record, label) for record, label in zip(records, setting_labels(records), strict=True)
     ]
-    curves = [metric_rows(record.folder) for record in records]
+    # Reading and parsing leave Python's lock alone.
+    with ThreadPoolExecutor() as pool:
+        curves = list(pool.map(metric_rows, [record.folder for record in records]))
     first = [*identities[0], "step", "tokens", *METRIC_COLUMNS]
     # Rows of a table are taken many times faster than columns are filled with words, run by run.
     whose = pd.DataFrame(identities).take(np.repeat(np.arange(len(curves)), [len(rows) for rows in curves]))
