@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 from analysis.evaluated import add_evaluation, choice_item
 from analysis.synthetic import finish, log_curve, make_config, make_run, start_run
@@ -97,7 +98,11 @@ def test_every_routing_has_its_colour_in_every_figure(runs):
     (panel,) = figure.axes
     colours = {line.get_label(): line.get_color() for line in panel.get_lines()}
     assert colours == {name: routing_colour(name) for name in ("standard", "lft")}
-    (panel,) = differences_by_budget(comparison_table(runs)).axes
+    table = comparison_table(runs)
+    with pytest.raises(RequestError, match="all pairs have one budget; differences_by_routing draws them"):
+        differences_by_budget(table)
+    twice = pd.concat([table, table.assign(budget_tokens=200_000)])
+    (panel,) = differences_by_budget(twice).axes
     assert panel.get_lines()[0].get_color() == routing_colour("lft")
 
 

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from analysis.synthetic import make_run
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -14,10 +14,8 @@ from statsmodels.stats.multitest import multipletests
 from lft.analysis import claims_of, noise_floor, verdicts_table
 from lft.analysis.effects import (
     detectable_benefit,
-    detectable_effect,
     holm,
     paired_effect,
-    pairs_needed,
     upper_bound,
 )
 from lft.analysis.verdicts import REFUTED, SUPPORTED, UNDECIDED, decide
@@ -73,15 +71,8 @@ def test_one_pair_has_no_interval_and_equal_pairs_no_spread():
     assert paired_effect([0.3, 0.3]).p_value == 0 and paired_effect([0.0, 0.0]).p_value == 1
 
 
-def test_a_detectable_effect_has_eighty_percent_power():
-    effect = detectable_effect(0.02, 4)
-    shift = effect / (0.02 / 2)
-    critical = stats.t.isf(0.025, 3)
-    power = stats.nct.sf(critical, 3, shift) + stats.nct.cdf(-critical, 3, shift)
-    assert power == pytest.approx(0.80, abs=1e-4)
-    assert pairs_needed(effect, 0.02) == 4 and pairs_needed(10.0, 0.02) == 2
-
-
+# Each call of statsmodels collects garbage, which takes long in a large process.
+@settings(max_examples=20)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_holm_counts_planned_comparisons_that_have_no_p_yet(values):
     adjusted = holm([math.nan, *values])
@@ -162,7 +153,7 @@ def test_a_seed_that_the_arm_was_never_started_with_is_named(tmp_path):
     [
         ({"arm": "mirro"}, "no run of mirro (lft, standard)"),
         ({"baseline": "nobody"}, "no run of nobody (lft, standard)"),
-        ({"metric": "val_los"}, "seed 0: val_los is not a number, or not recorded"),
+        ({"metric": "joules"}, "seed 0: joules is not a number, or not recorded"),
     ],
 )
 def test_a_claim_about_what_is_not_there_says_so(tmp_path, change, reason):
@@ -214,8 +205,9 @@ def test_claims_that_contradict_each_other_are_refused(tmp_path):
     [
         ({"seeds": 1}, "must be 2 or more; one seed has no interval"),
         ({"smallest_effect": 0.0}, "must be above 0"),
-        ({"better": "less"}, "better=lower or better=higher, not less"),
-        ({"arm": "standard"}, "compares standard with itself"),
+        ({"better": "less"}, "better=less must be lower or higher"),
+        ({"arm": "standard"}, "that standard beats standard: an arm cannot beat itself"),
+        ({"metric": "loss"}, "that lft beats standard: metric=loss must be one of val_loss, "),
     ],
 )
 def test_claims_that_cannot_be_decided_are_refused(change, complaint):

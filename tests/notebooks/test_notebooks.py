@@ -20,7 +20,7 @@ from lft.analysis import (
 
 FOLDER = Path(lft.__file__).parents[2] / "notebooks"
 # Figures that such a study allows; a machine that meters its energy adds some.
-PICTURES = {"pair": 2, "controls": 3, "study": 13, "tasks": 1, "visits": 6, "published_results": 0}
+PICTURES = {"pair": 2, "controls": 3, "study": 12, "tasks": 1, "visits": 6, "published_results": 0}
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("notebooks")]
 
 

@@ -3,6 +3,8 @@
 import pytest
 from composing import compose_train
 
+from lft.errors import RequestError
+from lft.planning import make_plan
 from lft.planning.claims import claim_remarks
 
 
@@ -29,6 +31,14 @@ def test_a_plan_that_can_decide_needs_no_remark():
 )
 def test_arms_that_are_not_planned_are_named(arms, seeds, claim, remark):
     assert remarks(arms, seeds, **claim) == [f"claim better: {remark}"]
+
+
+def test_a_routing_that_there_is_not_is_refused():
+    claim = "+claims={better:{statement:s,arm:ltf,smallest_effect:0.01,seeds:2}}"
+    with pytest.raises(
+        RequestError, match=r"claims.better.arm=ltf is an unknown routing; choose one of .*lft"
+    ):
+        make_plan(compose_train(claim))
 
 
 def test_too_few_seeds_are_counted():

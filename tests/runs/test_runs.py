@@ -140,6 +140,12 @@ def test_runs_are_found_by_folder_by_glob_and_by_themselves(tmp_path):
         find_runs(tmp_path / "other")
 
 
+def test_runs_one_folder_further_down_are_pointed_at(tmp_path):
+    RunFolder(tmp_path / "runs" / "demo" / "run").create({}, {})
+    with pytest.raises(RequestError, match=r"no runs in .*; there are some in runs=.*/runs/demo$"):
+        find_runs(tmp_path / "runs")
+
+
 def hold(path, held, release):
     with RunFolder(path).lock():
         held.set()

@@ -22,7 +22,6 @@ class Effect:
         high: Upper end.
         p_value: Two-sided t test that the mean is zero.
         same_sign: Pairs whose difference has the sign of the mean.
-        detectable: The true difference that so many pairs of this spread would show with 80 % power.
     """
 
     pairs: int
@@ -32,7 +31,6 @@ class Effect:
     high: float
     p_value: float
     same_sign: int
-    detectable: float
 
 
 def paired_effect(differences: Sequence[float]) -> Effect:
@@ -41,12 +39,10 @@ def paired_effect(differences: Sequence[float]) -> Effect:
     centre = mean(values)
     same_sign = sum(value * centre > 0 for value in values)
     if count < 2:
-        return Effect(count, centre, *(math.nan,) * 4, same_sign, math.nan)
+        return Effect(count, centre, *(math.nan,) * 4, same_sign)
     spread = stdev(values)
     low, high = t_interval(values)
-    return Effect(
-        count, centre, spread, low, high, _p_value(values), same_sign, detectable_effect(spread, count)
-    )
+    return Effect(count, centre, spread, low, high, _p_value(values), same_sign)
 
 
 def _p_value(values: Sequence[float]) -> float:
@@ -55,21 +51,6 @@ def _p_value(values: Sequence[float]) -> float:
     from scipy.stats import ttest_1samp
 
     return float(ttest_1samp(values, 0.0).pvalue)
-
-
-def detectable_effect(standard_deviation: float, pairs: int) -> float:
-    """The true mean difference that a two-sided 5 % t test shows with 80 % power.
-
-    Args:
-        standard_deviation: Of the paired differences.
-        pairs: How many there are, at least two.
-    """
-    if standard_deviation == 0:
-        return 0.0
-    from statsmodels.stats.power import TTestPower
-
-    solved = TTestPower().solve_power(nobs=pairs, alpha=SIGNIFICANCE, power=POWER)
-    return float(solved) * standard_deviation
 
 
 def detectable_benefit(
@@ -104,17 +85,6 @@ def detectable_benefit(
         return POWER - float(norm.sf((bars - benefit) / error).mean())
 
     return float(brentq(shortfall, 0.0, bars.max() + 10 * error))
-
-
-def pairs_needed(effect: float, standard_deviation: float) -> int:
-    """How many pairs show a true difference of this size with 80 % power."""
-    from statsmodels.stats.power import TTestPower
-
-    size = effect / standard_deviation
-    # The power of two pairs is the least there is; large effects need no more.
-    if TTestPower().power(size, nobs=2, alpha=SIGNIFICANCE) >= POWER:
-        return 2
-    return math.ceil(TTestPower().solve_power(effect_size=size, alpha=SIGNIFICANCE, power=POWER))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -4,28 +4,31 @@ import io
 
 import pandas as pd
 
-from lft.runs import RunFolder
+from lft.runs import RunFolder, RunState
 
 
-def metric_rows(folder: RunFolder) -> pd.DataFrame:
-    """The logged rows in the order of their steps, one row a step.
+def metric_rows(folder: RunFolder) -> tuple[pd.DataFrame, int]:
+    """The logged rows in the order of their steps, one row a step; and how many damaged lines are left out.
 
-    A resumed run logs the steps after its checkpoint again: the last write of each value wins. A line that
-    is cut short or damaged is left out.
+    A resumed run logs the steps after its checkpoint again: the last write of each value wins. A run on its
+    way may be writing its last line, which is not damaged then.
 
     Args:
         folder: The run.
     """
     path = folder.path / "metrics.jsonl"
     content = path.read_bytes() if path.exists() else b""
-    rows = _whole_rows(content[: content.rfind(b"\n") + 1])
+    end = content.rfind(b"\n") + 1
+    rows = _whole_rows(content[:end])
+    cut_short = bool(content[end:].strip()) and folder.state is not RunState.STARTED
+    damaged = folder.count_damaged_lines() if rows is None or cut_short else 0
     if rows is None:
         rows = pd.DataFrame(folder.read_metrics())
     if rows.empty:
-        return rows
+        return rows, damaged
     if rows["step"].duplicated().any():
         rows = rows.groupby("step", as_index=False, sort=False).last()
-    return rows.sort_values("step", ignore_index=True)
+    return rows.sort_values("step", ignore_index=True), damaged
 
 
 def _whole_rows(lines: bytes) -> pd.DataFrame | None:

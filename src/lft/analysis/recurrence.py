@@ -130,7 +130,7 @@ class Profile:
 
     def __call__(self, phi: float) -> float:
         """The sum at this phi."""
-        from scipy.optimize import minimize
+        from scipy.optimize import minimize, minimize_scalar
 
         sizes = np.array([item.effective_parameters(phi) for item in self.observations])
 
@@ -143,8 +143,13 @@ class Profile:
                 columns.append((self.tokens / self.tokens.mean()) ** -exponents[1])
             return _squares(columns, self.losses)
 
-        starts = itertools.product(*[np.log(EXPONENT_STARTS)] * (2 if self.budgets > 2 else 1))
+        ends = np.log(EXPONENT_STARTS)
+        starts = itertools.product(*[ends] * (2 if self.budgets > 2 else 1))
         first = min((np.array(start) for start in starts), key=error)
+        if len(first) == 1:
+            around = first[0] + (ends[1] - ends[0]) * np.array([-1, 1])
+            found = minimize_scalar(lambda value: error(np.array([value])), bounds=around, method="bounded")
+            return float(found.fun)
         return float(minimize(error, first, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 0}).fun)
 
 

@@ -69,11 +69,13 @@ def differences_by_budget(differences: pd.DataFrame) -> "Figure":
         differences: Rows from `paired_differences` or `comparison_table`.
 
     Raises:
-        RequestError: Nothing is paired.
+        RequestError: Nothing is paired, or there is no second budget.
     """
     drawn = differences[differences["pairs"] > 0]
     if drawn.empty:
         raise RequestError("no run found a partner of the baseline; there is nothing to draw")
+    if drawn["budget_tokens"].nunique() < 2:
+        raise RequestError("all pairs have one budget; differences_by_routing draws them")
     figure, panels = scale_panels(drawn, 3.4, 3.8, share_heights=True)
     for panel, rows in panels:
         for (routing, settings), line in rows.groupby(["routing", "settings"], sort=False):

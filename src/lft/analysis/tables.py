@@ -1,5 +1,6 @@
 """Runs as data frames: one row a run, or one row a logged step."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,9 @@ def curves_table(location: str | Path) -> pd.DataFrame:
         metrics; `settings` is what else sets runs of one scale and budget apart. A value not
         logged at a step is NaN. `train/flops` are the training FLOPs up to that step.
 
+    Warns:
+        UserWarning: Damaged lines of a run were left out.
+
     Raises:
         RequestError: No run is there.
     """
@@ -82,7 +86,12 @@ def curves_table(location: str | Path) -> pd.DataFrame:
     ]
     # Reading and parsing leave Python's lock alone.
     with ThreadPoolExecutor() as pool:
-        curves = list(pool.map(metric_rows, [record.folder for record in records]))
+        read = list(pool.map(metric_rows, [record.folder for record in records]))
+    for record, (_, damaged) in zip(records, read, strict=True):
+        if damaged:
+            what = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
+            warnings.warn(f"{record.folder.name}: {what} of metrics.jsonl left out", stacklevel=2)
+    curves = [rows for rows, _ in read]
     first = [*identities[0], "step", "tokens", *METRIC_COLUMNS]
     # Rows of a table are taken many times faster than columns are filled with words, run by run.
     whose = pd.DataFrame(identities).take(np.repeat(np.arange(len(curves)), [len(rows) for rows in curves]))

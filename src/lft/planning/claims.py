@@ -5,7 +5,19 @@ from collections.abc import Iterable
 
 from lft.config import TrainConfig
 from lft.planning.arm import arm_label
+from lft.routing import find_routing
 from lft.runs import Claim
+
+
+def check_claims(config: TrainConfig) -> None:
+    """Make sure that the claims of a request are about routings that there are.
+
+    Raises:
+        RequestError: One is unknown.
+    """
+    for name, claim in config.claims.items():
+        for key, arm in (("arm", claim.arm), ("baseline", claim.baseline)):
+            find_routing(arm.partition(" ")[0], f"claims.{name}.{key}")
 
 
 def claim_remarks(configs: Iterable[TrainConfig]) -> list[str]:

@@ -7,6 +7,7 @@ from lft.config import BudgetConfig, OptimizerConfig, TrainConfig
 from lft.costs import Costs, ModelShape
 from lft.errors import RequestError
 from lft.planning.arm import Arm, arm_label, make_arm, plain_arm
+from lft.planning.claims import check_claims
 from lft.planning.matching import Match, StepCosts, check_epochs, matched_steps
 from lft.routing import Schedule
 
@@ -206,6 +207,7 @@ def make_plan(config: TrainConfig, measured: StepCosts | None = None) -> Plan:
     Raises:
         RequestError: The config asks for something that cannot be.
     """
+    check_claims(config)
     arm = make_arm(config)
     batch_sequences = _batch_sequences(config.optimizer, arm.shape)
     tokens_per_step = batch_sequences * arm.shape.context_length

@@ -36,15 +36,18 @@ class Claim:
     """Pairs that decide; before there are as many, nothing is decided."""
 
     def __post_init__(self) -> None:
+        if problem := self._problem():
+            raise RequestError(f"the claim that {self.arm} beats {self.baseline}: {problem}")
+
+    def _problem(self) -> str:
         if self.better not in ("lower", "higher"):
-            raise RequestError(f"a claim is better=lower or better=higher, not {self.better}")
+            return f"better={self.better} must be lower or higher"
         if self.metric not in METRICS:
-            raise RequestError(f"metric={self.metric} of a claim must be one of {', '.join(METRICS)}")
+            return f"metric={self.metric} must be one of {', '.join(METRICS)}"
         if not isinstance(self.smallest_effect, int | float) or not isinstance(self.seeds, int):
-            raise RequestError("smallest_effect and seeds of a claim must be numbers")
+            return "smallest_effect and seeds must be numbers"
         if not (math.isfinite(self.smallest_effect) and self.smallest_effect > 0):
-            raise RequestError(f"smallest_effect={self.smallest_effect} of a claim must be above 0")
+            return f"smallest_effect={self.smallest_effect} must be above 0"
         if self.seeds < 2:
-            raise RequestError(f"seeds={self.seeds} of a claim must be 2 or more; one seed has no interval")
-        if self.arm == self.baseline:
-            raise RequestError(f"a claim compares {self.arm} with itself; name another arm or baseline")
+            return f"seeds={self.seeds} must be 2 or more; one seed has no interval"
+        return "an arm cannot beat itself; name another arm or baseline" if self.arm == self.baseline else ""

@@ -143,16 +143,27 @@ class RunFolder:
         A resumed run logs the steps after its checkpoint again: rows of one step are merged and the
         last write of each value wins. A line that is cut short or damaged is left out.
         """
-        path = self.path / "metrics.jsonl"
         rows: dict[int, dict[str, Any]] = {}
-        for line in _lines(path):
+        for row in self._logged():
+            if row is not None:
+                rows.setdefault(row["step"], {}).update(row)
+        return [rows[step] for step in sorted(rows)]
+
+    def count_damaged_lines(self) -> int:
+        """How many lines `read_metrics` leaves out."""
+        return sum(row is None for row in self._logged())
+
+    def _logged(self) -> Iterator[dict[str, Any] | None]:
+        """Line by line what was logged; None for a line that is cut short or damaged."""
+        path = self.path / "metrics.jsonl"
+        # What a kill or a bad disk has garbled is no reason not to read the rest.
+        content = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        for line in filter(str.strip, content.splitlines()):
             try:
                 row = json.loads(line)
             except json.JSONDecodeError:
-                continue
-            if isinstance(row, dict) and isinstance(row.get("step"), int):
-                rows.setdefault(row["step"], {}).update(row)
-        return [rows[step] for step in sorted(rows)]
+                row = None
+            yield row if isinstance(row, dict) and isinstance(row.get("step"), int) else None
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -183,11 +194,6 @@ class RunFolder:
                     runs.rmdir()
 
 
-def _lines(path: Path) -> list[str]:
-    # What a kill or a bad disk has garbled is no reason not to read the rest.
-    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
-
-
 def find_runs(location: str | Path, key: str = "runs") -> list[RunFolder]:
     """The runs at a folder, a glob, or a run folder itself, in the order of their names.
 
@@ -208,8 +214,15 @@ def find_runs(location: str | Path, key: str = "runs") -> list[RunFolder]:
             if (folder / "config.json").exists() and not folder.is_symlink():
                 folders[folder] = RunFolder(folder)
     if not folders:
-        raise RequestError(f"no runs in {text}; train some first, or give another folder with {key}=...")
+        raise RequestError(f"no runs in {text}; {_elsewhere(candidates, key)}")
     return list(folders.values())
+
+
+def _elsewhere(candidates: list[Path], key: str) -> str:
+    nearby = sorted({path.parents[1] for place in candidates for path in place.glob("*/*/config.json")})
+    if nearby:
+        return f"there are some in {', '.join(f'{key}={folder}' for folder in nearby)}"
+    return f"train some first, or give another folder with {key}=..."
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

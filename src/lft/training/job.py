@@ -70,6 +70,9 @@ def _wants_training(folder: RunFolder, config: TrainConfig) -> bool:
         unmeasured = config.diagnostics.enabled and not folder.visits.exists()
         remark = " (its visits were not measured)" if unmeasured else ""
         say(f"{folder.path} is done{remark}; force=true trains it again")
+        stated, wanted = folder.read("config.json").get("claims") or {}, plain_settings(config)["claims"]
+        if changed := [name for name, claim in wanted.items() if claim != stated.get(name)]:
+            say(f"claims stay as they were before the run; otherwise in this request: {', '.join(changed)}")
     if state is RunState.FAILED and not config.retry:
         raise RunFailed(f"{folder.path} failed before ({folder.failure}); retry=true resumes it")
     return state is not RunState.DONE

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pandas as pd
-
 from lft.analysis.names import row_names
 from lft.analysis.report.section import Runs, Section, Verdict
 from lft.analysis.verdicts import RULE, verdicts_table
@@ -29,7 +27,8 @@ def verdicts(runs: Runs) -> Section:
 
 def _verdict(row: dict[Any, Any], name: str) -> Verdict:
     compared = f"{row['arm']} against {row['baseline']} by {row['metric']}"
-    of_plan = "" if pd.isna(row["pairs"]) else f"{row['pairs']:.0f} of {row['planned']} pairs"
+    # Where pairs are missing, the reason counts them.
+    of_plan = f"{row['planned']} pairs" if row["pairs"] == row["planned"] else ""
     reason = f"{name}: {', '.join(filter(None, [compared, of_plan]))}. {_sentence(row['reason'])}"
     return Verdict(row["outcome"], row["statement"], reason)
 

@@ -83,7 +83,8 @@ for (const block of document.querySelectorAll(".table")) {
   const filter = block.querySelector("input");
   const tell = () => {
     const shown = rows.filter((row) => !row.hidden).length;
-    count.textContent = shown === rows.length ? `${rows.length} rows` : `${shown} of ${rows.length} rows`;
+    const all = rows.length === 1 ? "1 row" : `${rows.length} rows`;
+    count.textContent = shown === rows.length ? all : `${shown} of ${all}`;
   };
   filter.addEventListener("input", () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);

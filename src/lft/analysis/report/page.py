@@ -1,8 +1,10 @@
 """The report as one HTML file that needs nothing else."""
 
+import re
+import warnings
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -12,6 +14,9 @@ from lft.analysis.report.sections import sections
 from lft.analysis.report.targets import check_baseline, check_page
 from lft.analysis.tables import curves_table, runs_table
 from lft.runs import write_text
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 def write_report(location: str | Path, target: Path, baseline: str = "standard") -> None:
@@ -46,13 +51,17 @@ def report_page(location: str | Path, baseline: str = "standard") -> str:
 
     # The same run twice would pass for a further seed in every band and table.
     refuse_repeats(read_records(location))
-    runs = Runs(location, baseline, runs_table(location), curves_table(location))
+    with warnings.catch_warnings(record=True, action="always") as remarks:
+        curves = curves_table(location)
+    runs = Runs(location, baseline, runs_table(location), curves, [str(one.message) for one in remarks])
     check_baseline(baseline, runs.runs["routing"], location)
     parts = sections(runs)
     files = resources.files("lft.analysis.report")
-    template = Environment(autoescape=True).from_string((files / "page.html").read_text("utf-8"))
+    environment = Environment(autoescape=True)
+    environment.filters |= {"with_code": _with_code, "breakable": _breakable}
+    template = environment.from_string((files / "page.html").read_text("utf-8"))
     return template.render(
-        title=f"{len(runs.runs)} runs",
+        title=f"Report on {len(runs.runs)} run{'s' if len(runs.runs) > 1 else ''}",
         location=str(location),
         version=metadata.version("layer-feedback-transformer"),
         style=(files / "page.css").read_text("utf-8"),
@@ -60,6 +69,20 @@ def report_page(location: str | Path, baseline: str = "standard") -> str:
         plotly=get_plotlyjs() if any(part.charts for part in parts) else "",
         parts=[_as_data(number, part) for number, part in enumerate(parts)],
     )
+
+
+def _with_code(text: str) -> "Markup":
+    """Text in which what stands in backticks is code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def _breakable(name: str) -> "Markup":
+    """The name of a column, which may go on in another line behind each underscore."""
+    from markupsafe import Markup, escape
+
+    return Markup("_<wbr>").join(escape(word) for word in name.split("_"))
 
 
 def _as_data(number: int, part: Section) -> dict[str, Any]:

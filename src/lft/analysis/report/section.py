@@ -58,12 +58,14 @@ class Runs:
         baseline: The routing to subtract.
         runs: Rows of `runs_table`.
         curves: Rows of `curves_table`.
+        remarks: What was left out of the curves.
     """
 
     location: str | Path
     baseline: str
     runs: pd.DataFrame
     curves: pd.DataFrame
+    remarks: Sequence[str] = ()
 
 
 def cell_text(value: Any) -> str:

@@ -37,7 +37,7 @@ def losses(runs: Runs) -> Section:
             if curves[metric].notna().any():
                 charts.append(loss_chart(curves, metric, f"{scale}: {name}"))
     if not charts:
-        words = ["No run has validated yet."]
+        return Section("Loss", ["No run has validated yet."])
     return Section("Loss", [*words, *runs_left_out(runs.runs)], charts)
 
 
@@ -95,6 +95,8 @@ def orders(runs: Runs) -> Section:
 def recurrence(runs: Runs) -> Section:
     """The exponent of recurrence."""
     table = recurrence_table(runs.location)
+    if table.empty:
+        return Section("Recurrence", ["No run is done yet."])
     words = [
         "phi in N_eff = sum of visits^phi x block parameters, with a 95 % profile interval: k visits of a "
         "block are worth k^phi blocks of its size: at 0 further visits add nothing, at 1 each is worth a "
@@ -159,6 +161,7 @@ def run_list(runs: Runs) -> Section:
     states = ", ".join(f"{count} {state}" for state, count in runs.runs["state"].value_counts().items())
     words = [f"{states.capitalize()}. Unfinished runs show the latest that they logged."]
     words += [f"{row['run_id']} failed: {row['failure']}" for row in failed.to_dict("records")]
+    words += runs.remarks
     return Section("Runs", words, tables={"Runs": runs.runs})
 
 

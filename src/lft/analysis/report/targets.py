@@ -13,10 +13,10 @@ def check_page(target: Path) -> None:
     Raises:
         RequestError: It is no `.html`, a folder, or in a place that takes no file.
     """
-    if target.suffix != ".html":
-        raise RequestError(f"out={target} must end in .html")
     if target.is_dir():
         raise RequestError(f"out={target} is a folder; name a file, such as out={target / 'report.html'}")
+    if target.suffix != ".html":
+        raise RequestError(f"out={target} must end in .html")
     _check_place("out", target, target.parent)
 
 
