@@ -77,7 +77,7 @@ def job(function: Job) -> Callable[[DictConfig], None]:
             _tally.count(error)
             hydra = HydraConfig.get()
             if isinstance(error, RequestError | RunFailed):
-                if _tally.is_news(error):
+                if _tally.is_news(error) or isinstance(error, RunFailed):
                     _complain(f"{error}{_job_remark(hydra)}")
             else:
                 traceback.print_exc()

@@ -45,7 +45,7 @@ def test_a_run_that_failed_takes_its_seed_and_not_its_routing(runs):
     (lost / "FAILED").write_text("boom")
     table = order_effects(runs)
     assert list(table["routing"]) == ["lft", "loop"] and set(table["seeds"]) == {2}
-    assert set(table["note"]) == {"seeds 1 left out (lft not done)"}
+    assert set(table["note"]) == {"seeds 1 left out (lft without a finished, finite run)"}
 
 
 def test_a_routing_that_leaves_too_few_seeds_is_left_out_and_named(runs):
@@ -54,6 +54,19 @@ def test_a_routing_that_leaves_too_few_seeds_is_left_out_and_named(runs):
     table = order_effects(runs)
     assert set(table["routing"]) == {"lft", "loop"} and set(table["seeds"]) == {3}
     assert set(table["note"]) == {"deep left out (seeds 0 alone); mirror left out (seeds 0 alone)"}
+
+
+def test_nobody_is_given_up_for_nothing(tmp_path):
+    for routing, seeds in (("lft", (0, 1)), ("loop", (0,)), ("mirror", (0,))):
+        for seed in seeds:
+            make_run(tmp_path / "runs", routing, seed, 5.0 + seed)
+    table = order_effects(tmp_path / "runs")
+    assert set(table["routing"]) == {"lft", "loop", "mirror"} and set(table["seeds"]) == {1}
+
+
+def test_a_routing_that_only_diverged_is_named(runs):
+    make_run(runs, "mirror", 0, math.nan)
+    assert set(order_effects(runs)["note"]) == {"mirror left out (seeds  alone)"}
 
 
 def test_a_loss_that_is_not_finite_is_no_loss(runs):

@@ -12,7 +12,7 @@ from lft.analysis.recurrence import Observation, Profile, fit_recurrence
 VISIT_MAPS = [(1,) * 5, (2, 3, 3, 2, 1), (2, 5, 5, 4, 1), (3,) * 5, (1,) * 11, (1,) * 8]
 
 
-def simulated(phi, noise, budgets=(1e6,), seeds=3, maps=VISIT_MAPS, draw=0):
+def simulated(phi, noise, budgets=(1e6,), seeds=3, maps=VISIT_MAPS, draw=0, misfit=0.0):
     generator = np.random.default_rng(draw)
     observations = []
     for tokens in budgets:
@@ -20,6 +20,7 @@ def simulated(phi, noise, budgets=(1e6,), seeds=3, maps=VISIT_MAPS, draw=0):
             for visits in maps:
                 exact = Observation(visits, block, tokens, 0.0)
                 loss = 2.0 + 300 * exact.effective_parameters(phi) ** -0.35 + 2000 * tokens**-0.5
+                loss += generator.normal(0, misfit)
                 observations += [
                     Observation(visits, block, tokens, loss + generator.normal(0, noise))
                     for _ in range(seeds)
@@ -33,20 +34,23 @@ def test_phi_is_recovered(phi, budgets):
     fit = fit_recurrence(simulated(phi, 0.01, budgets))
     assert fit.note == "" and fit.phi == pytest.approx(phi, abs=0.05)
     assert fit.low < fit.phi < fit.high
-    assert fit.residual == pytest.approx(0.01, rel=0.4)
+    # Of means over three seeds.
+    assert fit.residual == pytest.approx(0.01 / math.sqrt(3), rel=0.5)
 
 
 @pytest.mark.slow
-def test_intervals_cover_phi_at_their_rate():
-    fits = [fit_recurrence(simulated(0.46, 0.05, draw=draw)) for draw in range(100)]
-    covered = sum(fit.low <= 0.46 <= fit.high for fit in fits)
+@pytest.mark.parametrize(("noise", "misfit", "seeds"), [(0.05, 0.0, 3), (0.01, 0.02, 8)])
+def test_intervals_cover_phi_at_their_rate(noise, misfit, seeds):
+    """Also where the law misses something of each model, which further seeds do not average out."""
+    draws = (simulated(0.46, noise, seeds=seeds, draw=draw, misfit=misfit) for draw in range(100))
+    covered = sum(fit.low <= 0.46 <= fit.high for fit in map(fit_recurrence, draws))
     assert covered >= 88
 
 
 @pytest.mark.parametrize(
     ("observations", "reason"),
     [
-        (simulated(0.46, 0.01, maps=VISIT_MAPS[:1]), "not identified: 2 different models in 6 runs; 4 are"),
+        (simulated(0.46, 0.01, maps=VISIT_MAPS[:1]), "not identified: 2 different models; 5 are needed"),
         (
             simulated(0.46, 0.01, maps=[(1,) * depth for depth in range(4, 9)]),
             "no model visits a block twice",
@@ -74,9 +78,10 @@ def test_other_conditions_and_sharing_are_not_pooled(tmp_path):
     make_grid(tmp_path, 0.7, optimizer__learning_rate=0.03)
     config = make_config("lft", 0, sharing={"gradient": "last"})
     finish(start_run(tmp_path, config, arm="lft gradient=last"), config, 9.0)
-    make_run(tmp_path, "lft", 7, math.nan)
+    diverged = make_run(tmp_path, "lft", 7, math.nan)
     table = recurrence_table(tmp_path).set_index("settings")
-    assert list(table["observations"]) == [8, 8]
+    assert list(table["observations"]) == [4, 4]
+    assert all(note.endswith(f"{diverged.name} left out: no finite loss") for note in table["note"])
     assert set(table.index) == {"optimizer.learning_rate=0.003", "optimizer.learning_rate=0.03"}
 
 

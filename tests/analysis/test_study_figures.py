@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 from analysis.evaluated import add_evaluation, choice_item
@@ -81,6 +82,40 @@ def test_seeds_measured_at_other_steps_are_lines_of_their_own(runs):
     finish(folder, config, 5.0)
     bands = seed_bands(curves_table(runs))
     assert set(bands.loc[bands["routing"] == "lft", "run"]) == {"seed 0", "seed 1", "seed 2", "seed 7"}
+
+
+@pytest.mark.parametrize("lost", [math.nan, math.inf])
+def test_a_run_without_a_finite_loss_is_in_no_mean_and_named(runs, lost):
+    diverged = make_run(runs, "lft", 7, lost)
+    only = make_run(runs, "loop", 0, lost)
+    bands = seed_bands(curves_table(runs))
+    assert "loop" not in set(bands["routing"]) and np.isfinite(bands["mean"]).all()
+    (words,) = runs_left_out(runs_table(runs))
+    assert words == f"Without a finite loss at the end: {only.name}; {diverged.name}."
+    table = deployment_table(runs).set_index("routing")
+    assert table.loc["loop", "runs"] == 0 and not table.loc["loop", "stored_bytes_frontier"]
+    assert table.loc["loop", "note"] == f"{only.name} left out: no finite loss"
+    assert table.loc["lft", "runs"] == 3
+
+
+def test_arms_are_weighed_over_the_seeds_that_all_have(runs):
+    """An arm that ran only the luckiest seed does not look better for it."""
+    make_run(runs, "loop", 0, 5.29)
+    table = deployment_table(runs).set_index("routing")
+    assert set(table["runs"]) == {1} and table.loc["standard", "val_loss"] == pytest.approx(5.3)
+    assert table.loc["lft", "note"] == "seeds 1, 2 left out: not of all routings"
+    assert table.loc["loop", "note"] == ""
+
+
+def test_budgets_trained_otherwise_are_not_joined(runs):
+    for routing in ("standard", "lft"):
+        make_run(
+            runs, routing, 0, 5.0, budget={"tokens": 200_000, "milestones": 5}, optimizer__learning_rate=0.1
+        )
+    table = comparison_table(runs)
+    assert set(table["settings"]) == {"optimizer.learning_rate=0.003", "optimizer.learning_rate=0.1"}
+    (panel,) = differences_by_budget(table).axes
+    assert len(panel.get_lines()) == 3, "a line for each rate, and zero"
 
 
 def test_the_frontier_holds_what_nothing_beats_in_both(runs):

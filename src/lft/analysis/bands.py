@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lft.analysis.intervals import t_interval
@@ -31,6 +32,7 @@ def seed_bands(curves: pd.DataFrame, x: str = "train/tokens", metric: str = "val
         that the row is of.
     """
     logged = curves.reindex(columns=list(dict.fromkeys([*curves, x, metric]))).dropna(subset=[metric, x])
+    logged = logged[np.isfinite(logged[metric].astype(float))]
     rows: list[dict[str, Any]] = []
     for key, group in logged.groupby(ARM_COLUMNS, sort=False):
         assert isinstance(key, tuple)
@@ -80,7 +82,7 @@ def arms_of(bands: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def runs_left_out(runs: pd.DataFrame) -> list[str]:
-    """In words, which runs are in no mean, for being unfinished.
+    """In words, which runs are in no mean, for being unfinished or without a loss.
 
     Args:
         runs: Rows from `runs_table`.
@@ -94,7 +96,8 @@ def runs_left_out(runs: pd.DataFrame) -> list[str]:
             left_out += names
         else:
             alone += names
-    words = []
+    lost = runs[(runs["state"] == "done") & ~np.isfinite(runs["val_loss"].astype(float))]
+    words = [f"Without a finite loss at the end: {'; '.join(lost['run_id'])}."] if len(lost) else []
     if left_out:
         words.append(f"Left out, because means are over finished runs: {'; '.join(left_out)}.")
     if alone:

@@ -99,6 +99,7 @@ def crossings_table(curves: pd.DataFrame, pairs: pd.DataFrame, x: str = "train/t
     if x not in curves:
         raise RequestError(f"curves have no column '{x}'")
     validated = curves.dropna(subset=["val/loss", x])
+    validated = validated[np.isfinite(validated["val/loss"])]
     by_run = {str(name): rows for name, rows in validated.groupby("run_id")}
     rows: list[dict[str, Any]] = []
     keys = ["routing", "baseline", "scale", "budget_tokens", "settings"]

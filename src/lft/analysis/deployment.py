@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lft.analysis.records import RunRecord, common_settings, read_object, read_records, refuse_repeats
+from lft.errors import RequestError
 
 # What one would like to have little of, and what it is called.
 CONSTRAINTS = {
@@ -39,8 +40,9 @@ def deployment_table(location: str | Path) -> pd.DataFrame:
     Returns:
         Columns `routing scale budget_tokens settings runs val_loss`, the costs, and for each cost
         `<cost>_frontier`: whether no other arm of the same settings has both a lower loss and no more of it.
+        Where the routings of a scale and budget share seeds, only those count.
         `settings` are the conditions, scale and budget apart, in which the runs differ. Runs without a finite
-        loss are left out; `note` names them.
+        loss are left out; `note` names them, and seeds that not all routings have.
 
     Raises:
         RequestError: No run is there, one is there twice, or a file is damaged.
@@ -78,6 +80,8 @@ def exports_table(location: str | Path) -> pd.DataFrame:
     for record, head in _finished(location):
         for path in sorted(record.folder.exports.glob("*.json")):
             figures = read_object(record.folder, f"{record.folder.exports.name}/{path.name}")
+            if not figures.keys() >= {"format", "machine", "checkpoint_tokens", "tokens_per_second"}:
+                raise RequestError(f"{path} is damaged; restore it, or export the run again")
             if figures["checkpoint_tokens"] == record.summary["train_tokens"]:
                 rate = figures["tokens_per_second"]
                 measured = {**figures, "seconds_per_token": 1 / rate if rate else None}
@@ -100,6 +104,8 @@ def _finished(location: str | Path) -> list[tuple[RunRecord, dict[str, Any]]]:
                 "scale": record.scale,
                 "budget_tokens": record.budget_tokens,
                 "settings": settings,
+                "seed": record.seed,
+                "device": record.circumstances["execution.device"],
                 "val_loss": record.summary.get("val_loss"),
             },
         )
@@ -113,12 +119,16 @@ def _averaged(
     """Means by arm, and which arms are on the frontier of each cost among those that share `within`."""
     columns = [*keys, "runs", "val_loss", *costs, *(f"{name}_frontier" for name in costs), "note"]
     numbers = ["val_loss", *costs]
-    table = pd.DataFrame(rows, columns=["run_id", *keys, *numbers]).astype(dict.fromkeys(numbers, "float64"))
+    table = pd.DataFrame(rows, columns=["run_id", "seed", "device", *keys, *numbers])
+    table = table.astype(dict.fromkeys(numbers, "float64"))
     finite = np.isfinite(table["val_loss"])
-    lost = table[~finite].groupby(keys, sort=False)["run_id"].agg(lambda names: ", ".join(sorted(set(names))))
-    grouped = table[finite].groupby(keys, sort=False)
-    arms = grouped[numbers].mean().join(grouped.size().rename("runs"))
-    arms = arms.join((lost + " left out: no finite loss").rename("note")).fillna({"note": ""}).reset_index()
+    shared = _are_shared(table[finite], [key for key in keys if key != "routing"])
+    remarks = _remarks(table.assign(finite=finite, shared=shared.reindex(table.index, fill_value=True)), keys)
+    counted = table[finite & shared.reindex(table.index, fill_value=False)]
+    grouped = counted.groupby(keys, sort=False)
+    means = grouped[numbers].mean().join(grouped.size().rename("runs")).reset_index()
+    arms = remarks.merge(means, how="left", on=keys)
+    arms["runs"] = arms["runs"].fillna(0).astype(int)
     for name in costs:
         arms[f"{name}_frontier"] = False
         for _, members in arms.groupby(within, sort=False):
@@ -126,14 +136,40 @@ def _averaged(
     return arms.reindex(columns=columns)
 
 
+def _are_shared(table: pd.DataFrame, cell: list[str]) -> "pd.Series[bool]":
+    """Which rows have a seed that all routings of their cell have; all rows of a cell where there is none."""
+    routings = table.groupby(cell, dropna=False)["routing"].transform("nunique")
+    shared = table.groupby([*cell, "seed"], dropna=False)["routing"].transform("nunique") == routings
+    return shared | ~shared.groupby([table[key] for key in cell], dropna=False).transform("any")
+
+
+def _remarks(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """By arm, which runs are left out and why, and where runs were measured if not all on one device."""
+
+    def words(arm: pd.DataFrame) -> str:
+        lost = sorted(set(arm.loc[~arm["finite"], "run_id"]))
+        alone = sorted(set(arm.loc[~arm["shared"], "seed"]))
+        found = [f"{', '.join(lost)} left out: no finite loss"] if lost else []
+        if alone:
+            found.append(f"seeds {', '.join(map(str, alone))} left out: not of all routings")
+        if several_devices:
+            found.append(f"measured on {', '.join(sorted(set(arm['device'].astype(str))))}")
+        return "; ".join(found)
+
+    several_devices = table["device"].nunique(dropna=False) > 1
+    rows = [[*key, words(arm)] for key, arm in table.groupby(keys, sort=False) if isinstance(key, tuple)]
+    return pd.DataFrame(rows, columns=[*keys, "note"])
+
+
 def on_frontier(table: pd.DataFrame, cost: str) -> list[bool]:
     """Whether no other row has a lower loss at no higher cost, or the same loss at a lower one.
 
-    A row whose cost is not known is on no frontier.
+    A row whose loss or cost is not known is on no frontier.
     """
     pairs = list(zip(table["val_loss"], table[cost], strict=True))
     return [
         math.isfinite(own_spent)
+        and math.isfinite(own_loss)
         and not any(
             (loss < own_loss and spent <= own_spent) or (loss <= own_loss and spent < own_spent)
             for loss, spent in pairs

@@ -1,11 +1,11 @@
 """Does the order of the visits matter, and how many are worth taking?"""
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from lft.analysis.arms import ArmLabel
@@ -66,11 +66,11 @@ def order_effects(location: str | Path) -> pd.DataFrame:
 def _groups(location: str | Path) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, str]]:
     """Losses by seed and routing of each group of at least two comparable routings, and what is not in it."""
     table = runs_table(location)
-    done = table[(table["state"] == "done") & np.isfinite(table["val_loss"])]
+    done = table[table["state"] == "done"].replace({"val_loss": [math.inf, -math.inf]}, math.nan)
     labels = {label: ArmLabel.parse(label) for label in done["routing"].unique()}
     trained = done["routing"].map(lambda label: str(labels[label].conditions))
     for key, group in done.groupby([*EQUAL, trained.rename("trained")], sort=False):
-        losses = group.pivot_table(index="seed", columns="routing", values="val_loss")
+        losses = group.pivot_table(index="seed", columns="routing", values="val_loss", dropna=False)
         common, note = _common_seeds(losses)
         if common.shape[1] >= 2 and len(common):
             assert isinstance(key, tuple)
@@ -85,6 +85,9 @@ def _common_seeds(losses: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         if counts.min() == counts.max():
             break
         kept = kept.drop(columns=counts.idxmin())
+    # Nobody is given up for nothing.
+    if len(kept.dropna()) < 2 and len(losses.dropna()):
+        kept = losses
     common = kept.dropna()
     notes = [
         f"{routing} left out (seeds {_listed(losses[routing].dropna().index)} alone)"
@@ -94,7 +97,7 @@ def _common_seeds(losses: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     lost = kept.index.difference(common.index)
     if len(lost):
         lacking = ", ".join(str(routing) for routing in kept if kept[routing].isna().any())
-        notes.append(f"seeds {_listed(lost)} left out ({lacking} not done)")
+        notes.append(f"seeds {_listed(lost)} left out ({lacking} without a finished, finite run)")
     return common, "; ".join(notes)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from lft.analysis.effects import POWER, SIGNIFICANCE
 from lft.analysis.estimates import two_proportions, wilson_interval
 from lft.analysis.intervals import t_quantile
+from lft.errors import RequestError
 
 QUESTIONS = 350
 # PIQA, ARC-Easy, HellaSwag.
@@ -130,11 +131,16 @@ def paired_questions_needed(points: float, discordant: float) -> int:
 
     Args:
         points: The true difference in percentage points.
-        discordant: Share of the questions that only one arm answers right.
+        discordant: Share of the questions that only one arm answers right, at least the difference.
+
+    Raises:
+        RequestError: That share is smaller than the difference.
     """
     from statsmodels.stats.power import NormalIndPower
 
     difference = points / 100
+    if discordant < difference:
+        raise RequestError(f"discordant={discordant} must be at least the difference, {difference}")
     spread = (discordant - difference**2) ** 0.5
     # One sample of differences: half of what two samples of this effect take each.
     needed = NormalIndPower(ddof=0).solve_power(

@@ -66,7 +66,7 @@ class RunRecord:
     @property
     def costs(self) -> dict[str, Any]:
         """Costs from `run.json`; empty when the run has only just begun."""
-        return dict(self.record.get("costs", {}))
+        return dict(self.record.get("costs") or {})
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -134,20 +134,27 @@ def routing_order(label: str) -> tuple[bool, str]:
 
 
 def setting_labels(records: list[RunRecord]) -> list[str]:
-    """For each run, the conditions in which runs of its scale and budget differ, as text."""
-    groups: dict[tuple[str, int], list[RunRecord]] = defaultdict(list)
+    """For each run, the conditions in which runs of its scale differ, as text.
+
+    Of those of other budgets, what belongs to the budget and what `run.json` recorded, such as the text that
+    was prepared for it, are no difference.
+    """
+    groups: dict[tuple[str, int | None], list[dict[str, Any]]] = defaultdict(list)
     for record in records:
-        groups[record.scale, record.budget_tokens].append(record)
-    varying = {
-        key: varying_keys([record.conditions for record in members]) for key, members in groups.items()
-    }
-    return [
-        " ".join(
-            f"{key}={as_text(record.conditions.get(key))}"
-            for key in varying[record.scale, record.budget_tokens]
-        )
-        for record in records
-    ]
+        asked = {
+            key: value
+            for key, value in record.conditions.items()
+            if not key.startswith(("budget.", "run.json "))
+        }
+        groups[record.scale, record.budget_tokens].append(record.conditions)
+        groups[record.scale, None].append(asked)
+    varying = {key: varying_keys(members) for key, members in groups.items()}
+    labels = []
+    for record in records:
+        keys = {*varying[record.scale, record.budget_tokens], *varying[record.scale, None]}
+        words = [f"{key}={as_text(value)}" for key, value in record.conditions.items() if key in keys]
+        labels.append(" ".join(words))
+    return labels
 
 
 def common_settings(records: list[RunRecord]) -> list[str]:
@@ -199,8 +206,11 @@ def read_object(folder: RunFolder, name: str) -> dict[str, Any]:
 
 def _read_record(folder: RunFolder) -> RunRecord:
     config, record = _read_config(folder), read_object(folder, "run.json")
-    needed = {"run.json": "schedule" in record, "summary.json": (folder.path / "summary.json").exists()}
-    missing = [name for name, is_there in needed.items() if not is_there]
+    needed = {
+        "run.json": "schedule" in record and record.get("plan") and "parameters" in record.get("costs", ()),
+        "summary.json": "train_tokens" in read_object(folder, "summary.json"),
+    }
+    missing = [name for name, is_whole in needed.items() if not is_whole]
     if missing and folder.state is RunState.DONE:
         raise RequestError(
             f"{folder.path} is done, but its {missing[0]} is missing or incomplete; restore it, or move "

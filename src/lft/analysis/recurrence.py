@@ -4,8 +4,9 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from statistics import mean
 
 import numpy as np
 import pandas as pd
@@ -28,12 +29,14 @@ class Observation:
         block_parameters: Parameters of one block.
         tokens: Training tokens.
         loss: Final validation loss.
+        arm: Its label; arms may visit their blocks as often and in another order.
     """
 
     visits: tuple[int, ...]
     block_parameters: float
     tokens: float
     loss: float
+    arm: str = ""
 
     def effective_parameters(self, phi: float) -> float:
         """N_eff = sum over blocks of visits^phi x block parameters (arXiv 2604.21106)."""
@@ -48,8 +51,8 @@ class RecurrenceFit:
         phi: The exponent; NaN where the data cannot say.
         low: Lower end of the 95 % interval.
         high: Upper end.
-        residual: Standard deviation of the losses around the fit.
-        observations: Runs behind it.
+        residual: Standard deviation of the models around the fit.
+        observations: Models behind it, each the mean of its seeds.
         note: Why phi is not identified.
     """
 
@@ -64,22 +67,22 @@ class RecurrenceFit:
 def fit_recurrence(observations: Sequence[Observation]) -> RecurrenceFit:
     """Fit L = E + A N_eff^-alpha + B D^-beta, the last term where budgets differ, and profile phi.
 
-    The interval holds every phi whose best fit is no worse than an F test at 5 % allows. phi is not
-    identified where its interval reaches an end of the range looked at, [-0.5, 1.5], or where there are
-    too few different models.
+    Seeds of one model are averaged first: what the law misses of a routing is the same for all of its
+    seeds, and more of them must not pass for more evidence. The interval holds every phi whose best fit is
+    no worse than an F test at 5 % allows. phi is not identified where its interval reaches an end of the
+    range looked at, [-0.5, 1.5], or where there are too few different models.
     """
     from scipy.optimize import minimize_scalar
     from scipy.special import fdtri
 
     nothing = (math.nan,) * 3
+    observations = _over_seeds(observations)
     count = len(observations)
-    kinds = len({(item.visits, item.block_parameters, item.tokens) for item in observations})
     budgets = len({item.tokens for item in observations})
     # phi, E, A, alpha, and for the data term B and beta.
     parameters = 4 + (2 if budgets > 2 else 1 if budgets == 2 else 0)
-    if kinds < parameters or count <= parameters:
-        needed = max(parameters, parameters + 1 - count + kinds)
-        reason = f"not identified: {kinds} different models in {count} runs; {needed} are needed"
+    if count <= parameters:
+        reason = f"not identified: {count} different models; {parameters + 1} are needed"
         return RecurrenceFit(*nothing, math.nan, count, reason)
     if len({tuple(sorted(item.visits)) for item in observations if max(item.visits) > 1}) == 0:
         return RecurrenceFit(*nothing, math.nan, count, "not identified: no model visits a block twice")
@@ -98,6 +101,14 @@ def fit_recurrence(observations: Sequence[Observation]) -> RecurrenceFit:
         reason = f"not identified: from {least:.2f} to {most:.2f} all fit about as well"
         return RecurrenceFit(math.nan, least, most, residual, count, reason)
     return RecurrenceFit(float(best.x), low, high, residual, count)
+
+
+def _over_seeds(observations: Sequence[Observation]) -> list[Observation]:
+    """One observation for each model and number of tokens: the mean loss."""
+    losses: dict[Observation, list[float]] = {}
+    for item in observations:
+        losses.setdefault(replace(item, loss=0.0), []).append(item.loss)
+    return [replace(model, loss=mean(found)) for model, found in losses.items()]
 
 
 def _end(profile: "Profile", allowed: float, best: float, outward: np.ndarray) -> float | None:
@@ -168,7 +179,8 @@ def _squares(columns: list[np.ndarray], losses: np.ndarray) -> float:
 def recurrence_table(location: str | Path) -> pd.DataFrame:
     """phi from finished runs, for each set of conditions by itself; scales, budgets and routings together.
 
-    Runs count whose blocks are trained in the usual way, without a sharing condition, to a finite loss.
+    Runs count whose blocks are trained in the usual way, without a sharing condition, to a finite loss;
+    `note` names those without.
 
     Args:
         location: A folder of run folders, a glob, or a run folder.
@@ -187,12 +199,20 @@ def recurrence_table(location: str | Path) -> pd.DataFrame:
     for record, settings in zip(usable, common_settings(usable), strict=True):
         groups.setdefault(settings, []).append(_observation(record))
     rows = [{"settings": name, **asdict(fit_recurrence(found))} for name, found in groups.items()]
+    lost = [record.folder.name for record in records if record.is_done and not _has_loss(record)]
+    if lost:
+        without = f"{', '.join(lost)} left out: no finite loss"
+        rows = [{**row, "note": "; ".join(filter(None, [row["note"], without]))} for row in rows]
     return pd.DataFrame(rows, columns=["settings", *(field.name for field in fields(RecurrenceFit))])
 
 
 def _is_usable(record: RunRecord) -> bool:
-    loss, trained = record.summary.get("val_loss"), ArmLabel.parse(record.routing).conditions
-    return isinstance(loss, int | float) and math.isfinite(loss) and not set(trained) - {MATCH_WORD}
+    return _has_loss(record) and not set(ArmLabel.parse(record.routing).conditions) - {MATCH_WORD}
+
+
+def _has_loss(record: RunRecord) -> bool:
+    loss = record.summary.get("val_loss")
+    return isinstance(loss, int | float) and math.isfinite(loss)
 
 
 def _observation(record: RunRecord) -> Observation:
@@ -203,4 +223,5 @@ def _observation(record: RunRecord) -> Observation:
         stored / len(visits),
         float(record.summary["train_tokens"]),
         float(record.summary["val_loss"]),
+        record.routing,
     )

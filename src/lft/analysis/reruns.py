@@ -21,8 +21,8 @@ def noise_floor(location: str | Path, reruns: str | Path, metric: str = "val_los
         One row a run that is done in both: `run_id`, `routing`, `seed`, both values and their `difference`.
 
     Raises:
-        RequestError: A location has no run, the two hold the same folder or other text, or the metric is not
-            recorded.
+        RequestError: A location has no run, no run is done in both, the two hold the same folder or other
+            text, or the metric is not recorded.
     """
     again = {record.folder.name: record for record in read_records(reruns) if record.is_done}
     rows = []
@@ -33,6 +33,8 @@ def noise_floor(location: str | Path, reruns: str | Path, metric: str = "val_los
             rows.append(
                 {"run_id": record.folder.name, "routing": record.routing, "seed": record.seed, **values}
             )
+    if not rows:
+        raise RequestError(f"no run is done in both {location} and {reruns}; start some again (paths.runs=)")
     table = pd.DataFrame(rows, columns=["run_id", "routing", "seed", "value", "rerun_value"])
     return table.assign(difference=table["rerun_value"] - table["value"])
 

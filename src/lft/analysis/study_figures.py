@@ -78,11 +78,14 @@ def differences_by_budget(differences: pd.DataFrame) -> "Figure":
         raise RequestError("all pairs have one budget; differences_by_routing draws them")
     figure, panels = scale_panels(drawn, 3.4, 3.8, share_heights=True)
     for panel, rows in panels:
-        for (routing, settings), line in rows.groupby(["routing", "settings"], sort=False):
+        lines = [line for _, line in rows.groupby(["routing", "settings"], sort=False)]
+        heads = pd.concat([line.head(1) for line in lines], ignore_index=True)
+        names = row_names(heads.drop(columns="budget_tokens"))
+        colours = [routing_colour(line["routing"].iloc[0]) for line in lines]
+        for name, line, colour, style in zip(names, lines, colours, _line_styles(colours), strict=True):
             line = line.sort_values("budget_tokens")
-            colour = routing_colour(str(routing))
-            name = " ".join(filter(None, [str(routing), str(settings)]))
-            panel.plot(line["budget_tokens"], line["difference"], marker="o", color=colour, label=name)
+            look: dict[str, Any] = {"color": colour, "linestyle": style}
+            panel.plot(line["budget_tokens"], line["difference"], marker="o", label=name, **look)
             panel.vlines(line["budget_tokens"], line["low"], line["high"], color=colour, linewidth=1)
         panel.axhline(0, color=ROUTING_COLOURS["standard"], linewidth=0.8)
         panel.set_xscale("log")
@@ -104,7 +107,9 @@ def deviations_by_order(orders: pd.DataFrame) -> "Figure":
         RequestError: No two comparable routings are done.
     """
     if orders.empty:
-        raise RequestError("no two routings of equal steps and parameters are done; there is nothing to draw")
+        raise RequestError(
+            "no two routings of equal steps and parameters share a finished seed; there is nothing to draw"
+        )
     return _intervals(orders, row_names(orders), "deviation", "loss minus the mean of equal steps (nats)")
 
 
@@ -153,7 +158,7 @@ def frontier(table: pd.DataFrame, cost: str = "stored_bytes") -> "Figure":
     names = {name: words for name, words in {**CONSTRAINTS, **EXPORT_CONSTRAINTS}.items() if name in table}
     if cost not in names:
         raise RequestError(f"there is no cost '{cost}'; choose one of {', '.join(names)}")
-    drawn = table.dropna(subset=[cost])
+    drawn = table.dropna(subset=[cost, "val_loss"])
     if drawn.empty:
         raise RequestError(f"no run that is done recorded {cost}; there is nothing to draw")
     figure = new_figure(6.4, 4.0)

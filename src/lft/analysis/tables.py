@@ -91,14 +91,17 @@ def curves_table(location: str | Path) -> pd.DataFrame:
         if damaged:
             what = "1 damaged line" if damaged == 1 else f"{damaged} damaged lines"
             warnings.warn(f"{record.folder.name}: {what} of metrics.jsonl left out", stacklevel=2)
-    curves = [rows for rows, _ in read]
+    # A metric of one's own does not take the place of what the run is.
+    curves = [rows.drop(columns=list(identities[0]), errors="ignore") for rows, _ in read]
     first = [*identities[0], "step", "tokens", *METRIC_COLUMNS]
     # Rows of a table are taken many times faster than columns are filled with words, run by run.
     whose = pd.DataFrame(identities).take(np.repeat(np.arange(len(curves)), [len(rows) for rows in curves]))
     table = pd.concat([whose.reset_index(drop=True), pd.concat(curves, ignore_index=True)], axis="columns")
     # Further metrics (a callback of one's own) keep their names behind the known ones.
     table = table.reindex(columns=[*first, *sorted(set(map(str, table)) - set(first))])
-    return table.astype(dict.fromkeys(METRIC_COLUMNS, "float64"))
+    for name in METRIC_COLUMNS:
+        table[name] = pd.to_numeric(table[name], errors="coerce").astype("float64")
+    return table
 
 
 def _identity(record: RunRecord, settings: str) -> dict[str, Any]:

@@ -136,9 +136,9 @@ def verdicts_table(location: str | Path) -> pd.DataFrame:
     """What the runs say of each of their claims, under every condition in which the arm ran.
 
     Runs are pairs when all is equal but the arm, seed and data order included. The planned number of seeds
-    are the first ones that either arm was started with: a later pair never takes the place of one that
-    failed, so that nobody adds runs until a claim comes out. p-values are Holm-adjusted over all claims and
-    conditions, also those that wait for their pairs.
+    are the lowest ones that either arm was started with; count them from 0 on. A further pair never takes the
+    place of one that failed, so that nobody adds runs until a claim comes out. p-values are Holm-adjusted
+    over all claims and conditions, also those that wait for their pairs.
 
     Args:
         location: A folder of run folders, a glob, or a run folder.

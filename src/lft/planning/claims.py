@@ -7,6 +7,7 @@ from lft.config import TrainConfig
 from lft.planning.arm import arm_label
 from lft.routing import find_routing
 from lft.runs import Claim
+from lft.terminal import short
 
 
 def check_claims(config: TrainConfig) -> None:
@@ -27,19 +28,22 @@ def claim_remarks(configs: Iterable[TrainConfig]) -> list[str]:
         configs: The requests of all planned runs.
     """
     claims: dict[str, Claim] = {}
-    seeds: dict[str, set[int]] = {}
+    # By scale and budget, and then by arm.
+    planned: dict[tuple[str, int], dict[str, set[int]]] = {}
     for config in configs:
         claims.update(config.claims)
-        seeds.setdefault(arm_label(config), set()).add(config.seed)
+        arms = planned.setdefault((config.scale.name, config.budget.tokens), {})
+        arms.setdefault(arm_label(config), set()).add(config.seed)
+    labels = sorted({label for arms in planned.values() for label in arms})
     remarks = []
     for name, claim in claims.items():
-        arms = (claim.arm, claim.baseline)
-        lacking = [_absent(arm, list(seeds)) for arm in arms if arm not in seeds]
-        few = [
-            f"{len(seeds[arm])} of {arm}" for arm in arms if len(seeds.get(arm, ())) in range(1, claim.seeds)
-        ]
-        if few:
-            lacking.append(f"{claim.seeds} seeds decide; planned are {' and '.join(few)}")
+        absent = [arm for arm in (claim.arm, claim.baseline) if arm not in labels]
+        lacking = [_absent(arm, labels) for arm in absent]
+        for (scale, budget), arms in planned.items() if not absent else ():
+            pairs = len(arms.get(claim.arm, set()) & arms.get(claim.baseline, set()))
+            if pairs < claim.seeds and claim.arm in arms:
+                where = f"{scale}, {short(budget)} tokens"
+                lacking.append(f"{pairs} of the {claim.seeds} pairs that decide are planned at {where}")
         remarks += [f"claim {name}: {words}" for words in lacking]
     return remarks
 

@@ -129,7 +129,7 @@ class RunFolder:
     @property
     def failure(self) -> str:
         """The last line of `FAILED`: the exception and its message."""
-        lines = (self.path / "FAILED").read_text(encoding="utf-8").strip().splitlines()
+        lines = (self.path / "FAILED").read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return lines[-1] if lines else "no cause was written"
 
     def read(self, name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import wandb
 
 from lft.errors import RequestError, RunFailed
-from lft.runs import RunFolder, RunState
+from lft.runs import RECORD, RunFolder, RunState
 from lft.tracking.account import has_account
 from lft.tracking.remote_run import ORIGIN, RemoteRun
 
@@ -18,6 +18,8 @@ NO_ACCOUNT = (
     "no account of Weights & Biases is configured; log in with `wandb login`, or set WANDB_API_KEY "
     "(and WANDB_BASE_URL for a server of your own)"
 )
+# What lies directly in a downloaded folder.
+DOWNLOADED = {pattern.split("/")[0] for pattern in RECORD} | {ORIGIN, "DONE"}
 
 
 @dataclass(frozen=True)
@@ -47,17 +49,19 @@ def download(project: str, entity: str, filters: Mapping[str, Any], out: Path) -
         out: The folder of run folders.
 
     Raises:
-        RequestError: No account is configured, or there is no such project or run.
+        RequestError: No account is configured, there is no such project or run, or `out` takes no folders.
         RunFailed: Weights & Biases could not be read; what was fetched before is whole.
     """
     if not has_account():
         raise RequestError(NO_ACCOUNT)
-    runs = _list_runs(f"{entity}/{project}" if entity else project, filters)
     with _scratch(out) as scratch:
         copies = _Copies(out, scratch)
-        for run in runs:
+        for run in _list_runs(f"{entity}/{project}" if entity else project, filters):
             try:
                 outcome = copies.take(run)
+            except (KeyError, TypeError, ValueError) as error:
+                remark = f"skipped: its record at W&B is damaged ({_first_line(error)})"
+                outcome = Outcome(run.label, remark, is_there=False)
             except (Exception, KeyboardInterrupt) as error:
                 raise RunFailed(
                     f"{run.label} was not fetched ({_first_line(error)}); what came before it is whole in "
@@ -126,6 +130,8 @@ class _Copies:
         # Training that goes on in a downloaded folder makes it one's own.
         if not (folder.path / ORIGIN).exists() or folder.checkpoints.exists():
             return Outcome(folder.name, f"left alone: {folder.path} is there and was not downloaded")
+        if others := sorted({path.name for path in folder.path.iterdir()} - DOWNLOADED):
+            return Outcome(folder.name, f"left alone: it holds files of your own ({', '.join(others)})")
         held = folder.read(ORIGIN)["wandb_id"]
         if held in self._seen:
             return Outcome(folder.name, f"left out: it was started over as {held}")
@@ -149,7 +155,7 @@ def _identities(out: Path) -> dict[str, RunFolder]:
     found = {}
     for path in sorted(out.glob("*/run.json")):
         # A damaged folder is not ours to judge here: it is found by its name.
-        with suppress(ValueError):
+        with suppress(AttributeError, ValueError):
             found[str(RunFolder(path.parent).read("run.json").get("wandb_id"))] = RunFolder(path.parent)
     return found
 
@@ -158,7 +164,10 @@ def _identities(out: Path) -> dict[str, RunFolder]:
 def _scratch(out: Path) -> Iterator[Path]:
     """A folder for what is not whole yet, where no table looks for runs."""
     is_new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError(f"out={out} cannot hold run folders ({error.strerror}); name another") from error
     try:
         with tempfile.TemporaryDirectory(dir=out, prefix=".download-") as scratch:
             yield Path(scratch)

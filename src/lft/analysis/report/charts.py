@@ -134,7 +134,7 @@ def interval_chart(rows: pd.DataFrame, names: Sequence[str], value: str, title: 
     for label, row in zip(labels, rows.to_dict("records"), strict=True):
         colour = routing_colour(row["routing"])
         known = pd.notna(row["low"])
-        interval = f" ({row['low']:+.4f} to {row['high']:+.4f})" if known else " (one pair: no interval)"
+        interval = f" ({row['low']:+.4f} to {row['high']:+.4f})" if known else " (no interval)"
         error = {
             "type": "data",
             "symmetric": False,
@@ -173,7 +173,7 @@ def frontier_chart(table: pd.DataFrame, cost: str, name: str) -> "Figure":
     from plotly.graph_objects import Figure, Scatter
 
     figure = Figure()
-    drawn = table.dropna(subset=[cost])
+    drawn = table.dropna(subset=[cost, "val_loss"])
     drawn = drawn.assign(called=row_names(drawn))
     for label in sorted(drawn["routing"].unique(), key=routing_order):
         rows = drawn[drawn["routing"] == label]

@@ -52,7 +52,8 @@ def differences(runs: Runs) -> Section:
         "says how far the choice of validation text matters too."
     ]
     rows = table.to_dict("records")
-    words += sorted({f"{row['routing']}, {row['scale']}: {row['note']}" for row in rows if row["note"]})
+    names = row_names(table)
+    words += [f"{name}: {row['note']}" for name, row in zip(names, rows, strict=True) if row["note"]]
     drawn = table[table["pairs"] > 0]
     charts = []
     if len(drawn):
@@ -81,7 +82,9 @@ def orders(runs: Runs) -> Section:
     """Routings of equal steps against their mean."""
     table = order_effects(runs.location)
     if table.empty:
-        return Section("Orders", ["No two routings of equal steps, parameters and tokens are done."])
+        return Section(
+            "Orders", ["No two routings of equal steps, parameters and tokens share a finished seed."]
+        )
     words = [
         "Does the order of the blocks matter? Final validation loss of routings that have as many steps, "
         "parameters and tokens, minus the mean of them, seed by seed, in nats per token: left of zero is "
@@ -149,7 +152,7 @@ def deployment(runs: Runs) -> Section:
         frontier_chart(costs, cost, name)
         for costs, names in ((table, CONSTRAINTS), (exports, EXPORT_CONSTRAINTS))
         for cost, name in names.items()
-        if costs[cost].notna().any()
+        if (costs[cost].notna() & costs["val_loss"].notna()).any()
     ]
     tables = {"Costs": table} | ({"Exports": exports} if len(exports) else {})
     return Section("Deployment", words, charts, tables)
