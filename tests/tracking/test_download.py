@@ -230,9 +230,26 @@ def test_a_run_without_its_record_is_named_and_left_out(server, tmp_path):
 def test_a_record_cannot_name_a_folder_elsewhere(server, tmp_path, name):
     run = one(server, "lft")
     run.files["run.json"] = json.dumps({**json.loads(run.files["run.json"]), "run_id": name}).encode()
-    with pytest.raises(RunFailed, match=r"run\.json"):
-        fetch(tmp_path / "runs")
-    assert {path.name for path in tmp_path.iterdir()} <= {"runs"}
+    outcome = fetch(tmp_path / "runs")[run.display_name]
+    assert not outcome.is_there and "its record at W&B is damaged (its run.json names" in outcome.remark
+    assert {path.name for path in tmp_path.iterdir()} == {"runs"}
+    assert [folder.name.split("-")[0] for folder in find_runs(tmp_path / "runs")] == ["standard"]
+
+
+def test_files_of_ones_own_in_an_unfinished_copy_are_kept(server, tmp_path):
+    one(server, "lft").state = "running"
+    fetch(tmp_path)
+    (copy,) = tmp_path.glob("lft-*")
+    (copy / "notes.txt").write_text("look at step 10")
+    outcome = fetch(tmp_path)[copy.name]
+    assert "left alone: it holds files of your own (notes.txt)" in outcome.remark
+    assert (copy / "notes.txt").read_text() == "look at step 10"
+
+
+def test_a_place_that_takes_no_folders_is_refused(server, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RequestError, match=r"out=.*file cannot hold run folders"):
+        fetch(tmp_path / "file")
 
 
 def test_the_filter_is_passed_on(server, tmp_path):
