@@ -149,3 +149,38 @@ def test_analysis_needs_no_training_code(tmp_path):
         check=True,
     )
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("run.json", {"plan": None}),
+        ("run.json", {"costs": {}}),
+        ("summary.json", {"train_tokens": None}),
+    ],
+)
+def test_a_record_that_lost_what_tables_need_is_named(tmp_path, file, change):
+    folder = make_run(tmp_path, "lft", 0, 5.0)
+    content = {**folder.read(file), **change}
+    whole = {key: value for key, value in content.items() if value is not None}
+    (folder.path / file).write_text(json.dumps(whole))
+    with pytest.raises(
+        RequestError, match=rf"{folder.name} is done, but its {file} is missing or incomplete"
+    ):
+        runs_table(tmp_path)
+
+
+def test_strange_lines_neither_rename_a_run_nor_end_the_reading(tmp_path):
+    folder = make_run(tmp_path, "lft", 0, 5.0)
+    with (folder.path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 101, "tokens": 5, "seed": 4, "val/loss": "x"}\n')
+    table = curves_table(tmp_path)
+    assert set(table["seed"]) == {0} and math.isnan(table["val/loss"].iloc[-1])
+
+
+def test_damaged_lines_are_counted_in_a_warning(tmp_path):
+    folder = make_run(tmp_path, "lft", 0, 5.0)
+    lines = (folder.path / "metrics.jsonl").read_text().splitlines()
+    (folder.path / "metrics.jsonl").write_text("\n".join(['{"bro', *lines, '{"step": 1']))
+    with pytest.warns(UserWarning, match=f"{folder.name}: 2 damaged lines of metrics.jsonl left out"):
+        assert len(curves_table(tmp_path)) == len(lines)

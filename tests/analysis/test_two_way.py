@@ -3,11 +3,12 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from analysis.evaluated import add_evaluation, choice_item, make_pair, text_item
 
 from lft.analysis import differences_over_seeds
-from lft.analysis.two_way import two_way
+from lft.analysis.two_way import passages_of, two_way
 
 SIMULATIONS = 1000
 
@@ -42,6 +43,17 @@ def test_intervals_cover_at_least_at_their_rate(seeds, of_seeds, of_items, toget
         covered += found.low <= 0.05 <= found.high
     # No less than 95 % but for three standard errors of the simulation.
     assert covered / SIMULATIONS >= 0.95 - 0.021
+
+
+def test_a_passage_is_one_of_its_subtask_and_an_item_without_one_its_own():
+    items = pd.DataFrame(
+        {
+            "subtask": ["a", "a", "a", "b", "b"],
+            "cluster": ["1", "1", None, None, "1"],
+            "item": ["0", "1", "1", "1", "2"],
+        }
+    )
+    assert list(passages_of(items)) == [0, 0, 1, 3, 2]
 
 
 @pytest.mark.slow

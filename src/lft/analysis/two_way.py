@@ -154,7 +154,7 @@ def _task_rows(asked: Sequence[Asked]) -> list[dict[str, Any]]:
     if len(alike) == 1:
         notes.insert(0, "one seed: no interval")
     first = alike[0][0].items
-    passages = _passages(first)
+    passages = passages_of(first)
     if passages.max() == 0:
         notes.append("one item or passage: no interval")
     metrics = [(task_metrics(arm.items), task_metrics(other.items)) for arm, other in alike]
@@ -178,7 +178,7 @@ def _task_rows(asked: Sequence[Asked]) -> list[dict[str, Any]]:
     return rows
 
 
-def _passages(items: pd.DataFrame) -> Int[np.ndarray, " items"]:
+def passages_of(items: pd.DataFrame) -> Int[np.ndarray, " items"]:
     """The passage of each item as a number; an item without one is its own. Subtasks count from anew."""
     alone = items["cluster"].isna()
     names = items["cluster"].where(~alone, items["item"]).astype(str)
