@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from lft.analysis.figures import new_figure
-from lft.analysis.visits import ARM_COLUMNS
+from lft.analysis.pairs import ARM_COLUMNS
 from lft.terminal import short
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pandas as pd
 
 from lft.analysis.intervals import t_interval
 from lft.analysis.names import row_names
+from lft.analysis.pairs import ARM_COLUMNS
 from lft.analysis.records import routing_order
 
-ARM_COLUMNS = ["routing", "scale", "budget_tokens", "settings"]
 BAND_COLUMNS = [*ARM_COLUMNS, "run", "step", "x", "seeds", "mean", "low", "high"]
 
 

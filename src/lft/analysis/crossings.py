@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lft.analysis.intervals import t_quantile
+from lft.analysis.pairs import GROUP_COLUMNS
 from lft.errors import RequestError
 
 # Points between the first and the last common one at which the difference is looked at.
@@ -102,8 +103,7 @@ def crossings_table(curves: pd.DataFrame, pairs: pd.DataFrame, x: str = "train/t
     validated = validated[np.isfinite(validated["val/loss"])]
     by_run = {str(name): rows for name, rows in validated.groupby("run_id")}
     rows: list[dict[str, Any]] = []
-    keys = ["routing", "baseline", "scale", "budget_tokens", "settings"]
-    for key, group in pairs[pairs["problem"] == ""].groupby(keys, sort=False):
+    for key, group in pairs[pairs["problem"] == ""].groupby(GROUP_COLUMNS, sort=False):
         drawn = [
             (by_run[row["run_id"]], by_run[row["baseline_run_id"]])
             for row in group.to_dict("records")
@@ -111,7 +111,7 @@ def crossings_table(curves: pd.DataFrame, pairs: pd.DataFrame, x: str = "train/t
         ]
         assert isinstance(key, tuple)
         found = _crossing(drawn, x)
-        head = dict(zip(keys, key, strict=True))
+        head = dict(zip(GROUP_COLUMNS, key, strict=True))
         ends = {"crossing": found.at, "low": found.low, "high": found.high, "note": found.note}
         rows.append({**head, "pairs": len(drawn), **ends})
     return pd.DataFrame(rows, columns=CROSSING_COLUMNS)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lft.analysis.pairs import ARM_COLUMNS
 from lft.analysis.records import RunRecord, common_settings, read_object, read_records, refuse_repeats
 from lft.errors import RequestError
 
@@ -28,7 +29,6 @@ EXPORT_CONSTRAINTS = {
     "seconds_per_token": "time for each further token (s)",
     "joules_per_token": "energy for each token (J)",
 }
-ARM_COLUMNS = ["routing", "scale", "budget_tokens", "settings"]
 
 
 def deployment_table(location: str | Path) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Figures of runs: one fixed colour for each routing, one panel for each scale."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pandas as pd
 
@@ -31,6 +32,7 @@ ROUTING_COLOURS = {
     "shrunk": "#C49C94",
     "explicit": "#6A3D9A",
 }
+Style = TypeVar("Style")
 LineStyle = Literal["-", "--", ":", "-."] | tuple[float, tuple[float, ...]]
 LINE_STYLES: tuple[LineStyle, ...] = (
     *("-", "--", ":", "-."),
@@ -200,15 +202,15 @@ def name_axis(panel: "Axes", x: str) -> None:
     panel.set_xlabel(AXIS_LABELS.get(x, x))
 
 
+def styles_by_colour(colours: Sequence[str], styles: Sequence[Style]) -> list[Style]:
+    """The first style for the first line of a colour, the next one for each further line of it."""
+    return [styles[colours[:place].count(own) % len(styles)] for place, own in enumerate(colours)]
+
+
 def _line_styles(labels: list[str]) -> dict[str, LineStyle]:
-    """Solid lines, and another style for each further variant of one routing."""
-    seen: dict[str, int] = {}
-    styles: dict[str, LineStyle] = {}
-    for label in sorted(labels, key=routing_order):
-        name = label.split(" ")[0]
-        styles[label] = LINE_STYLES[seen.get(name, 0) % len(LINE_STYLES)]
-        seen[name] = seen.get(name, 0) + 1
-    return styles
+    ordered = sorted(labels, key=routing_order)
+    styles = styles_by_colour([routing_colour(label) for label in ordered], LINE_STYLES)
+    return dict(zip(ordered, styles, strict=True))
 
 
 def _scale_title(scale: str, rows: pd.DataFrame) -> str:

@@ -42,6 +42,7 @@ DIFFERENCE_COLUMNS = [
 ]
 ONE_SEED = "one seed: no interval"
 CONDITION_COLUMNS = ["scale", "budget_tokens", "settings"]
+ARM_COLUMNS = ["routing", *CONDITION_COLUMNS]
 GROUP_COLUMNS = ["routing", "baseline", *CONDITION_COLUMNS]
 
 

@@ -1,7 +1,6 @@
 """Figures of the study's questions, for a page or a paper: one colour for each routing, bands over seeds."""
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,11 @@ from lft.analysis.deployment import CONSTRAINTS, EXPORT_CONSTRAINTS
 from lft.analysis.figures import (
     LINE_STYLES,
     ROUTING_COLOURS,
-    LineStyle,
     name_axis,
     new_figure,
     routing_colour,
     scale_panels,
+    styles_by_colour,
     tidy,
 )
 from lft.analysis.names import row_names
@@ -48,7 +47,9 @@ def loss_bands(curves: pd.DataFrame, x: str = "train/tokens", metric: str = "val
     figure, panels = scale_panels(bands, 4.4, 4.2)
     for panel, rows in panels:
         arms = arms_of(rows)
-        styles = _line_styles([routing_colour(line["routing"].iloc[0]) for line in arms.values()])
+        styles = styles_by_colour(
+            [routing_colour(line["routing"].iloc[0]) for line in arms.values()], LINE_STYLES
+        )
         for style, (name, line) in zip(styles, arms.items(), strict=True):
             colour, width = routing_colour(line["routing"].iloc[0]), 0.8 if line["run"].iloc[0] else 1.5
             look: dict[str, Any] = {"color": colour, "linestyle": style, "linewidth": width}
@@ -82,7 +83,9 @@ def differences_by_budget(differences: pd.DataFrame) -> "Figure":
         heads = pd.concat([line.head(1) for line in lines], ignore_index=True)
         names = row_names(heads.drop(columns="budget_tokens"))
         colours = [routing_colour(line["routing"].iloc[0]) for line in lines]
-        for name, line, colour, style in zip(names, lines, colours, _line_styles(colours), strict=True):
+        for name, line, colour, style in zip(
+            names, lines, colours, styles_by_colour(colours, LINE_STYLES), strict=True
+        ):
             line = line.sort_values("budget_tokens")
             look: dict[str, Any] = {"color": colour, "linestyle": style}
             panel.plot(line["budget_tokens"], line["difference"], marker="o", label=name, **look)
@@ -133,7 +136,9 @@ def difference_along(curve: pd.DataFrame, option: str) -> "Figure":
     lines = [line for _, line in arms.groupby(["routing", *CONDITION_COLUMNS], sort=False)]
     names = row_names(pd.concat([line.head(1) for line in lines], ignore_index=True))
     colours = [routing_colour(line["routing"].iloc[0]) for line in lines]
-    for name, line, colour, style in zip(names, lines, colours, _line_styles(colours), strict=True):
+    for name, line, colour, style in zip(
+        names, lines, colours, styles_by_colour(colours, LINE_STYLES), strict=True
+    ):
         line = line.sort_values("value")
         panel.plot(line["value"], line["difference"], marker="o", color=colour, linestyle=style, label=name)
         panel.vlines(line["value"], line["low"], line["high"], color=colour, linewidth=1)
@@ -190,14 +195,6 @@ def task_forest(differences: pd.DataFrame) -> "Figure":
     names = row_names(drawn, always=("task", "metric", "routing"))
     title = f"accuracy minus that of {drawn['baseline'].iloc[0]} (percentage points)"
     return _intervals(drawn, names, "difference", title, unit=100)
-
-
-def _line_styles(colours: Sequence[str]) -> list[LineStyle]:
-    """Solid for the first line of a colour, another style for each further one."""
-    return [
-        LINE_STYLES[list(colours[:place]).count(colour) % len(LINE_STYLES)]
-        for place, colour in enumerate(colours)
-    ]
 
 
 def _intervals(rows: pd.DataFrame, names: list[str], value: str, title: str, unit: float = 1.0) -> "Figure":

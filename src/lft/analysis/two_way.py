@@ -12,23 +12,14 @@ from jaxtyping import Float, Int
 
 from lft.analysis.intervals import t_quantile
 from lft.analysis.items import Evaluation, evaluations, why_not_comparable
-from lft.analysis.pairs import CONDITION_COLUMNS, pairs_table
+from lft.analysis.pairs import GROUP_COLUMNS, pairs_table
 from lft.analysis.task_metrics import task_metrics
 
 BOOTSTRAP_DRAWS = 2000
 # Numbers that the bootstrap holds at once.
 BATCH_VALUES = 1_000_000
 Asked = tuple[Evaluation, Evaluation]
-TWO_WAY_COLUMNS = [
-    "routing",
-    "baseline",
-    *CONDITION_COLUMNS,
-    "task",
-    "metric",
-    "pairs",
-    "items",
-    "difference",
-]
+TWO_WAY_COLUMNS = [*GROUP_COLUMNS, "task", "metric", "pairs", "items", "difference"]
 TWO_WAY_COLUMNS += ["seed_error", "item_error", "low", "high", "note"]
 
 
@@ -125,9 +116,7 @@ def differences_over_seeds(
     found = {(one.run.folder.name, one.task): one for one in evaluations(location, tasks)}
     pairs = pairs_table(location, baseline)
     rows: list[dict[str, Any]] = []
-    for key, group in pairs[pairs["problem"] == ""].groupby(
-        ["routing", "baseline", *CONDITION_COLUMNS], sort=False
-    ):
+    for key, group in pairs[pairs["problem"] == ""].groupby(GROUP_COLUMNS, sort=False):
         assert isinstance(key, tuple)
         head = dict(zip(TWO_WAY_COLUMNS, key, strict=False))
         for task in dict.fromkeys(task for _, task in found):

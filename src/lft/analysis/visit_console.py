@@ -8,8 +8,9 @@ from typing import Any, TextIO
 import pandas as pd
 from rich.markup import escape
 
+from lft.analysis.pairs import ARM_COLUMNS
 from lft.analysis.records import read_records
-from lft.analysis.visits import ARM_COLUMNS, STEP_COLUMNS, visit_label
+from lft.analysis.visits import STEP_COLUMNS, visit_label
 from lft.errors import RequestError
 from lft.terminal import make_table, short, show
 

@@ -8,9 +8,8 @@ import pandas as pd
 
 from lft.analysis.arm_panels import arm_panels, arm_title, condition_label
 from lft.analysis.figures import LOG_SPREAD, new_figure, routing_colour, tidy
-from lft.analysis.pairs import CONDITION_COLUMNS
+from lft.analysis.pairs import ARM_COLUMNS, CONDITION_COLUMNS
 from lft.analysis.visits import (
-    ARM_COLUMNS,
     last_readings,
     other_routes,
     select,

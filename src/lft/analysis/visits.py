@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
+from lft.analysis.pairs import ARM_COLUMNS
 from lft.analysis.records import RunRecord, read_records, refuse_repeats, setting_labels
 from lft.errors import RequestError
 from lft.runs import read_visits
 
 # Runs are averaged over seeds where these are equal.
-ARM_COLUMNS = ["routing", "scale", "budget_tokens", "settings"]
 STEP_COLUMNS = ["step", "block", "visit"]
 PAIR_STATISTIC = r"_cosine_v(\d+)$"
 

@@ -1,13 +1,13 @@
 """Interactive charts: hover for numbers, click a name in the legend to hide it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from lft.analysis.bands import arms_of, seed_bands
-from lft.analysis.figures import routing_colour
+from lft.analysis.figures import routing_colour, styles_by_colour
 from lft.analysis.names import row_names
 from lft.analysis.records import routing_order
 
@@ -53,7 +53,8 @@ def loss_chart(curves: pd.DataFrame, metric: str, name: str) -> "Figure":
     shown: list[int] = []
     for place, x in enumerate(axes):
         arms = arms_of(seed_bands(curves, x, metric))
-        for (label, rows), dash in zip(arms.items(), _dashes(arms.values()), strict=True):
+        colours = [routing_colour(rows["routing"].iloc[0]) for rows in arms.values()]
+        for (label, rows), dash in zip(arms.items(), styles_by_colour(colours, DASHES), strict=True):
             for trace in _band(rows, label, dash):
                 figure.add_trace(Scatter(**trace, visible=place == 0))
                 shown.append(place)
@@ -66,9 +67,9 @@ def loss_chart(curves: pd.DataFrame, metric: str, name: str) -> "Figure":
         for place, x in enumerate(axes)
     ]
     # The chosen button is always light, so its words are always dark.
-    colours = {"bgcolor": "#dddddd", "font": {"color": "#1a1a1a"}}
+    look = {"bgcolor": "#dddddd", "font": {"color": "#1a1a1a"}}
     place_of_menu = {"type": "buttons", "direction": "right", "x": 0, "y": 1.14, "xanchor": "left"}
-    menu = {**place_of_menu, **colours, "buttons": buttons}
+    menu = {**place_of_menu, **look, "buttons": buttons}
     figure.update_layout(**LAYOUT, updatemenus=[menu])
     figure.update_xaxes(title_text=AXES[axes[0]] if axes else "", gridcolor=GRID)
     figure.update_yaxes(title_text=name, gridcolor=GRID)
@@ -110,12 +111,6 @@ def _seeds_text(rows: pd.DataFrame) -> str:
     if rows["low"].isna().all():
         return ""
     return " (%{customdata[1]:.4f} to %{customdata[2]:.4f}, %{customdata[0]} seeds)"
-
-
-def _dashes(lines: Iterable[pd.DataFrame]) -> list[str]:
-    """Solid for the first line of a colour, another dash for each further one."""
-    colours = [routing_colour(rows["routing"].iloc[0]) for rows in lines]
-    return [DASHES[colours[:place].count(own) % len(DASHES)] for place, own in enumerate(colours)]
 
 
 def interval_chart(rows: pd.DataFrame, names: Sequence[str], value: str, title: str) -> "Figure":
