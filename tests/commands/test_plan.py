@@ -34,7 +34,7 @@ def command(script, *arguments, cwd, columns=None):
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         env={**os.environ, **environment},
     )
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 one_worker = pytest.mark.xdist_group("sweep")
 
 
-def command(script, *arguments, cwd, timeout=600):
+def command(script, *arguments, cwd, timeout=1800):
     return subprocess.run(
         [sys.executable, str(ROOT / "src" / script), *arguments],
         cwd=cwd,
