@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from lft.analysis.intervals import t_interval
-from lft.analysis.names import row_names
+from lft.analysis.names import line_names
 from lft.analysis.pairs import ARM_COLUMNS
 from lft.analysis.records import routing_order
 
@@ -76,8 +76,7 @@ def arms_of(bands: pd.DataFrame) -> dict[str, pd.DataFrame]:
     lines = [rows for _, rows in bands.groupby([*ARM_COLUMNS, "run"], sort=False)]
     if not lines:
         return {}
-    heads = pd.concat([rows.head(1) for rows in lines], ignore_index=True)
-    named = zip(row_names(heads), lines, strict=True)
+    named = zip(line_names(lines), lines, strict=True)
     return dict(sorted(named, key=lambda item: routing_order(item[1]["routing"].iloc[0])))
 
 

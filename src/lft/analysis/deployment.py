@@ -99,12 +99,7 @@ def _finished(location: str | Path) -> list[tuple[RunRecord, dict[str, Any]]]:
         (
             record,
             {
-                "run_id": record.folder.name,
-                "routing": record.routing,
-                "scale": record.scale,
-                "budget_tokens": record.budget_tokens,
-                "settings": settings,
-                "seed": record.seed,
+                **record.identity(settings),
                 "device": record.circumstances["execution.device"],
                 "val_loss": record.summary.get("val_loss"),
             },

@@ -35,6 +35,11 @@ def row_names(table: pd.DataFrame, always: Sequence[str] = ("routing",)) -> list
     return _tell_apart(names, [f"row {place}" for place in range(1, len(names) + 1)])
 
 
+def line_names(lines: Sequence[pd.DataFrame]) -> list[str]:
+    """What each line of a chart is called, by its first row; see `row_names`."""
+    return row_names(pd.concat([line.head(1) for line in lines], ignore_index=True))
+
+
 def _varies(table: pd.DataFrame, column: str) -> bool:
     if table[column].nunique(dropna=False) < 2:
         return False

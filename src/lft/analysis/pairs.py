@@ -114,7 +114,7 @@ def _pair_row(arm: RunRecord, baselines: list[RunRecord], metric: str) -> dict[s
         "budget_tokens": arm.budget_tokens,
         "seed": arm.seed,
         "run_id": arm.folder.name,
-        "value": _number(arm, metric),
+        "value": arm.number(metric),
         "difference": math.nan,
         "problem": "",
         "remark": "",
@@ -136,7 +136,7 @@ def _pair_row(arm: RunRecord, baselines: list[RunRecord], metric: str) -> dict[s
         return {**row, "problem": f"differs from {row['baseline']} in {values}"}
     if not partner.is_done:
         return {**row, "problem": f"{row['baseline']} unfinished ({partner.folder.state})"}
-    baseline_value = _number(partner, metric)
+    baseline_value = partner.number(metric)
     if not math.isfinite(row["value"] - baseline_value):
         return {**row, "problem": f"{metric} is not a number, or not recorded"}
     return {
@@ -177,11 +177,6 @@ def _summarize(group: pd.DataFrame) -> dict[str, Any]:
         "high": high,
         "note": "; ".join(notes),
     }
-
-
-def _number(record: RunRecord, metric: str) -> float:
-    value = record.summary.get(metric)
-    return float(value) if isinstance(value, int | float) else math.nan
 
 
 def _address(record: RunRecord) -> tuple[str, int, int]:

@@ -96,6 +96,22 @@ class RunRecord:
         """The code and the machine that a run was made with, by dotted key of `run.json`."""
         return self._recorded(RECORDED_CIRCUMSTANCES)
 
+    def number(self, name: str) -> float:
+        """A number of `summary.json`; NaN where it is none, or is not there."""
+        value = self.summary.get(name)
+        return float(value) if isinstance(value, int | float) else math.nan
+
+    def identity(self, settings: str) -> dict[str, Any]:
+        """The columns that say which run a row is of; `settings` is what else tells it apart."""
+        return {
+            "run_id": self.folder.name,
+            "routing": self.routing,
+            "scale": self.scale,
+            "budget_tokens": self.budget_tokens,
+            "settings": settings,
+            "seed": self.seed,
+        }
+
     def _recorded(self, paths: Iterable[tuple[str, str]]) -> dict[str, Any]:
         found = {}
         for group, key in paths:

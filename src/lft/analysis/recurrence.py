@@ -199,7 +199,11 @@ def recurrence_table(location: str | Path) -> pd.DataFrame:
     for record, settings in zip(usable, common_settings(usable), strict=True):
         groups.setdefault(settings, []).append(_observation(record))
     rows = [{"settings": name, **asdict(fit_recurrence(found))} for name, found in groups.items()]
-    lost = [record.folder.name for record in records if record.is_done and not _has_loss(record)]
+    lost = [
+        record.folder.name
+        for record in records
+        if record.is_done and not math.isfinite(record.number("val_loss"))
+    ]
     if lost:
         without = f"{', '.join(lost)} left out: no finite loss"
         rows = [{**row, "note": "; ".join(filter(None, [row["note"], without]))} for row in rows]
@@ -207,12 +211,8 @@ def recurrence_table(location: str | Path) -> pd.DataFrame:
 
 
 def _is_usable(record: RunRecord) -> bool:
-    return _has_loss(record) and not set(ArmLabel.parse(record.routing).conditions) - {MATCH_WORD}
-
-
-def _has_loss(record: RunRecord) -> bool:
-    loss = record.summary.get("val_loss")
-    return isinstance(loss, int | float) and math.isfinite(loss)
+    trained = set(ArmLabel.parse(record.routing).conditions)
+    return math.isfinite(record.number("val_loss")) and trained <= {MATCH_WORD}
 
 
 def _observation(record: RunRecord) -> Observation:

@@ -18,7 +18,7 @@ from lft.analysis.figures import (
     styles_by_colour,
     tidy,
 )
-from lft.analysis.names import row_names
+from lft.analysis.names import line_names, row_names
 from lft.analysis.pairs import CONDITION_COLUMNS
 from lft.errors import RequestError
 
@@ -80,8 +80,7 @@ def differences_by_budget(differences: pd.DataFrame) -> "Figure":
     figure, panels = scale_panels(drawn, 3.4, 3.8, share_heights=True)
     for panel, rows in panels:
         lines = [line for _, line in rows.groupby(["routing", "settings"], sort=False)]
-        heads = pd.concat([line.head(1) for line in lines], ignore_index=True)
-        names = row_names(heads.drop(columns="budget_tokens"))
+        names = line_names([line.drop(columns="budget_tokens") for line in lines])
         colours = [routing_colour(line["routing"].iloc[0]) for line in lines]
         for name, line, colour, style in zip(
             names, lines, colours, styles_by_colour(colours, LINE_STYLES), strict=True
@@ -134,7 +133,7 @@ def difference_along(curve: pd.DataFrame, option: str) -> "Figure":
     named = re.compile(rf" {re.escape(option)}=(\[[^\]]*\]|\S+)")
     arms = curve.assign(routing=[named.sub("", str(label)) for label in curve["routing"]])
     lines = [line for _, line in arms.groupby(["routing", *CONDITION_COLUMNS], sort=False)]
-    names = row_names(pd.concat([line.head(1) for line in lines], ignore_index=True))
+    names = line_names(lines)
     colours = [routing_colour(line["routing"].iloc[0]) for line in lines]
     for name, line, colour, style in zip(
         names, lines, colours, styles_by_colour(colours, LINE_STYLES), strict=True

@@ -108,11 +108,7 @@ def _identity(record: RunRecord, settings: str) -> dict[str, Any]:
     return {
         "run_id": record.folder.name,
         "state": str(record.folder.state),
-        "routing": record.routing,
-        "scale": record.scale,
-        "budget_tokens": record.budget_tokens,
-        "settings": settings,
-        "seed": record.seed,
+        **record.identity(settings),
         "parameters": record.costs.get("parameters"),
     }
 

@@ -173,14 +173,6 @@ def _run_visits(record: RunRecord, settings: str) -> pd.DataFrame:
 
     nullable = {pyarrow.int32(): pd.Int32Dtype()}
     rows = read_visits(record.folder.visits).to_pandas(types_mapper=nullable.get)
-    identity: dict[str, Any] = {
-        "run_id": record.folder.name,
-        "routing": record.routing,
-        "scale": record.scale,
-        "budget_tokens": record.budget_tokens,
-        "settings": settings,
-        "seed": record.seed,
-    }
     # As plain text, since the categories of runs differ.
     rows = rows.astype({"part": "str", "statistic": "str"})
-    return pd.concat([pd.DataFrame(identity, index=rows.index), rows], axis=1)
+    return pd.concat([pd.DataFrame(record.identity(settings), index=rows.index), rows], axis=1)

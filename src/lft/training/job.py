@@ -56,12 +56,12 @@ def train(config: TrainConfig, extra_callbacks: list[Callback] | None = None) ->
     # Lightning starts a process for each further device; those follow the first, which holds the folder.
     leads = getattr(rank_zero_only, "rank", 0) == 0
     with folder.lock() if leads else nullcontext():
-        if not leads or _wants_training(folder, config):
+        if not leads or _wants_training(folder, config, settings):
             Job(config, settings, plan, folder, extra_callbacks or []).run()
     return folder
 
 
-def _wants_training(folder: RunFolder, config: TrainConfig) -> bool:
+def _wants_training(folder: RunFolder, config: TrainConfig, settings: dict[str, Any]) -> bool:
     """Whether there is something to train; says so when there is not."""
     state = RunState.NEW if config.force else folder.state
     if state is not RunState.NEW:
@@ -70,7 +70,7 @@ def _wants_training(folder: RunFolder, config: TrainConfig) -> bool:
         unmeasured = config.diagnostics.enabled and not folder.visits.exists()
         remark = " (its visits were not measured)" if unmeasured else ""
         say(f"{folder.path} is done{remark}; force=true trains it again")
-        stated, wanted = folder.read("config.json").get("claims") or {}, plain_settings(config)["claims"]
+        stated, wanted = folder.read("config.json").get("claims") or {}, settings["claims"]
         if changed := [name for name, claim in wanted.items() if claim != stated.get(name)]:
             say(f"claims stay as they were before the run; otherwise in this request: {', '.join(changed)}")
     if state is RunState.FAILED and not config.retry:

@@ -11,6 +11,7 @@ from lft.analysis.figures import differences_by_routing
 from lft.analysis.items import asked_tasks
 from lft.analysis.orders import order_effects
 from lft.analysis.pairs import pairs_table
+from lft.analysis.records import read_records
 from lft.analysis.report.charts import AXES
 from lft.analysis.report.targets import check_baseline, check_folder
 from lft.analysis.study_figures import (
@@ -21,7 +22,7 @@ from lft.analysis.study_figures import (
     save_figure,
     task_forest,
 )
-from lft.analysis.tables import curves_table, runs_table
+from lft.analysis.tables import curves_table
 from lft.analysis.task_differences import task_differences
 from lft.errors import RequestError
 
@@ -42,7 +43,7 @@ def write_figures(location: str | Path, folder: Path, baseline: str = "standard"
     """
     check_folder(folder)
     curves = curves_table(location)
-    check_baseline(baseline, runs_table(location)["routing"], location)
+    check_baseline(baseline, [record.routing for record in read_records(location)], location)
     compare = cache(partial(comparison_table, location, baseline))
     drawings: dict[str, Callable[[], Figure]] = {
         f"{metric.removeprefix('val/')}_by_{x.split('/')[1]}": partial(loss_bands, curves, x, metric)
